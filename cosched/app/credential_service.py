@@ -113,12 +113,13 @@ class CredentialService:
     ) -> AccountRow:
         """Change an account. Its sessions and tokens end: what they may do was decided before."""
         require_administrator(principal, "change accounts")
+        given = {"password": password, "role": role, "enabled": enabled}
+        changed = [word for word, value in given.items() if value is not None]
+        if not changed:
+            raise UserError(f"nothing of the account {name[:80]!r} is changed: give {', '.join(given)}")
         row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
         self._access.revoke_all(name)
-        changed = [
-            word for word, value in (("password", password), ("role", role), ("enabled", enabled)) if value is not None
-        ]
-        self._access.log(principal, address, "account changed", f"{name} ({', '.join(changed) or 'nothing'})")
+        self._access.log(principal, address, "account changed", f"{name} ({', '.join(changed)})")
         return row
 
     def remove_account(self, principal: Principal, address: str, name: str) -> None:

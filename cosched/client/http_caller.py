@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import ssl
@@ -268,4 +269,7 @@ def _encoded(body: Any) -> bytes:
         near = str(error.object)[max(error.start - 20, 0) : error.end]
         raise UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text") from error
     except ValueError as error:
-        raise UserError("a number of the request is infinite or not a number: give finite ones") from error
+        numbers = body.items() if isinstance(body, dict) else ()
+        wrong = [key for key, value in numbers if isinstance(value, float) and not math.isfinite(value)]
+        which = ", ".join(wrong) or "a number of the request"
+        raise UserError(f"{which} is infinite or not a number: give a finite one") from error

@@ -34,7 +34,7 @@ _ORDER = (BROKEN, WATCH, WELL)
 
 _MIB = 1 << 20
 _LITTLE, _FULL = 2048 * _MIB, 128 * _MIB  # free bytes of a disk below which it is to be watched, and is full
-_LITTLE_SHARE = 0.25  # of small disks
+_LITTLE_SHARE, _FULL_SHARE = 0.25, 0.05  # of small disks
 _SLOW = 2.0  # seconds without a sign of the core that are to be watched
 _STUCK = 10.0
 _OLD_LOOK = 30.0  # seconds after which the manager's hosts should have been looked at again
@@ -234,6 +234,6 @@ def _size(count: int) -> str:
 
 
 def _room(free: int, total: int) -> str:
-    if free < _FULL:
+    if free < min(_FULL, _FULL_SHARE * total):
         return BROKEN
     return WATCH if free < min(_LITTLE, _LITTLE_SHARE * total) else WELL

@@ -162,7 +162,7 @@ def test_a_waiting_task_gets_other_shapes_and_loses_them(here: Daemon) -> None:
     ("change", "words"),
     [
         (TaskChange(cores="8-4"), "give a number, or a range"),
-        (TaskChange(processes=8), "for a number of processes have it launched by MPI .--mpi openmpi"),
+        (TaskChange(processes=8), "for a number of processes have it launched by MPI .launch"),
         (TaskChange(hosts=99), "can use 1 to 8"),
         (TaskChange(hosts="many"), "give a number"),
         (TaskChange(runtime="30m"), "runtime 30m is a time on how many hosts"),

@@ -129,7 +129,14 @@ def test_each_part_that_is_not_well_says_what_to_do(
 
 @pytest.mark.parametrize(
     ("total", "free", "state"),
-    [(100 * GIB, 3 * GIB, "well"), (100 * GIB, GIB, "watch"), (2 * GIB, GIB, "well"), (100 * GIB, GIB >> 4, "broken")],
+    [
+        (100 * GIB, 3 * GIB, "well"),
+        (100 * GIB, GIB, "watch"),
+        (2 * GIB, GIB, "well"),
+        (100 * GIB, GIB >> 4, "broken"),
+        (40 << 20, 39 << 20, "well"),  # a small disk with nothing on it
+        (40 << 20, 1 << 20, "broken"),
+    ],
 )
 def test_a_disk_with_little_room_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, total: int, free: int, state: str

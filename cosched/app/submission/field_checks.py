@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cosched.api.command_names import command_name
 from cosched.connector.values import check_native_description, safe
 from cosched.durations import parse_duration
 from cosched.errors import UserError
@@ -32,8 +34,10 @@ __all__ = [
     "checked_path",
     "checked_predecessors",
     "checked_priority",
+    "checked_program",
     "checked_retries",
     "checked_time_limit",
+    "name_of_command",
     "observed_parameters",
     "with_needs_per_host",
 ]
@@ -49,6 +53,8 @@ _MOST_FILES = 64
 _LARGEST_FILE = 1 << 60
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _DASK_INTERFACE = "COSCHED_DASK_INTERFACE"  # users' own to set: cosched.dask.worker reads it in the job
+_NOT_IN_NAMES = re.compile(r"[^\w .,:=@+-]|^-")
+_INVISIBLE = ("Cc", "Cf", "Zl", "Zp")  # control and format characters, separators of lines and paragraphs
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DIGEST = re.compile(r"[A-Za-z0-9]{0,64}", re.ASCII)
 
@@ -120,7 +126,7 @@ def _check_launch(request: TaskRequest) -> None:
     if request.processes_per_host > 1 and not request.launch.once:
         raise UserError(
             "the command runs once on each host: for several processes there have it launched by MPI "
-            "(--mpi openmpi, mpich or intel) or once, on the first host (--launch once)"
+            '(launch "openmpi", "mpich" or "intel"; in commands --mpi) or once, on the first host (launch "once")'
         )
 
 
@@ -187,6 +193,25 @@ def checked_name(name: str) -> str:
     if len(name) > _LONGEST_NAME:
         raise UserError(f"the task name has {len(name)} characters: at most {_LONGEST_NAME} are allowed")
     return str(safe(name, "the task name"))
+
+
+def checked_program(program: str) -> str:
+    """Return the path of a command's program.
+
+    Raises:
+        UserError: it is not absolute, or has characters that nobody sees, which lists and logs would show.
+    """
+    if not program.startswith("/") or program.endswith("/"):
+        raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+    for character in program:
+        if unicodedata.category(character) in _INVISIBLE:
+            raise UserError(f"the program's path {program[:80]!r} contains {character!r}: give it another name")
+    return program
+
+
+def name_of_command(command: tuple[str, ...]) -> str:
+    """Return the name of a task that was given none: its command's, with '_' for what no task's name may have."""
+    return _NOT_IN_NAMES.sub("_", command_name(command))[:_LONGEST_NAME]
 
 
 def checked_command(command: tuple[str, ...]) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def asked_shapes(request: TaskRequest, hosts: Sequence[Host]) -> AskedShapes | N
         each = "processes" if processes.most else "cores"
         raise UserError(
             f"it may have several numbers of {each} on a host, and its run time would depend on them: give it with "
-            f"each, such as --runtime 1x8:30m,1x16:17m (hosts x {each} of each), or leave it out"
+            f"each as shapes (in commands --runtime 1x8:30m,1x16:17m, hosts x {each} of each), or leave it out"
         )
     return shapes._replace(requests=(replace(shapes.requests[0], profile=request.profile),))
 
@@ -156,8 +156,8 @@ def _process_shapes(
 ) -> AskedShapes:
     if not request.launch.once:
         raise UserError(
-            "the command runs once on each host: for a number of processes have it launched by MPI (--mpi openmpi, "
-            "mpich or intel) or once, on the first host (--launch once)"
+            'the command runs once on each host: for a number of processes have it launched by MPI (launch "openmpi", '
+            '"mpich" or "intel"; in commands --mpi) or once, on the first host (launch "once")'
         )
     if request.processes_per_host > 1 or request.cores:
         raise UserError(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs, within_reach
@@ -32,7 +31,9 @@ from cosched.app.submission.field_checks import (
     checked_name,
     checked_path,
     checked_predecessors,
+    checked_program,
     checked_time_limit,
+    name_of_command,
     observed_parameters,
     with_needs_per_host,
 )
@@ -395,15 +396,13 @@ class TaskValidator:
                 "parameters belong to applications of the catalogue, to models and to tasks that are observed: put a "
                 "command's into its arguments"
             )
-        program = request.command[0]
-        if not program.startswith("/") or program.endswith("/"):
-            raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+        program = checked_program(request.command[0])
         # Without a prediction nothing could choose among several counts: the task gets the smallest.
         least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
         profile = None if request.profile is None else _own_profile(request, least, most)
         if request.model:
             profile = self._text_profile(request, domain, ranks).limited(most, least)
-        named = replace(request, name=request.name or command_name(request.command))
+        named = replace(request, name=request.name or name_of_command(request.command))
         return _task(named, domain, PurePath(program).name, request.command, profile, count=least, values=values)
 
     def _text_profile(self, request: TaskRequest, domain: DomainState, ranks: int) -> Profile:

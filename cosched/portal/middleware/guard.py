@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["RequestGuard"]
 
 _JSON = "application/json"
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(?::[0-9]*)?", re.ASCII)  # Host of RFC 9110, section 7.2
 
 
 class _TooLargeError(Exception):
@@ -124,5 +126,9 @@ def _has_body(headers: dict[str, str]) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header, without the port."""
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0].lower()
+    """Return the name in a Host header without its port; empty where it is none.
+
+    What follows a name is a port and nothing else: browsers send `127.0.0.1:80.example.org` for a name of example.org.
+    """
+    match = _HOST.fullmatch(host)
+    return match[1].lower() if match else ""

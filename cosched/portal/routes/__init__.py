@@ -3,12 +3,17 @@
 `application.py` collects the routers.
 """
 
+import difflib
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.params import Depends
+from fastapi.routing import APIRoute
 
-from cosched.api.problems import PROBLEM_MEDIA_TYPE
+from cosched.api.problems import PROBLEM_MEDIA_TYPE, RequestError
 
 __all__ = ["api_router"]
 
@@ -16,6 +21,43 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request is at fault; `detail` says how.", "content": {PROBLEM_MEDIA_TYPE: {}}},
     "5XX": {"description": "cosched or the resource manager is at fault.", "content": {PROBLEM_MEDIA_TYPE: {}}},
 }
+
+
+class _CheckedRoute(APIRoute):
+    """A route that refuses query parameters which it does not have.
+
+    Left out, a misspelt `dry_run` would submit, and a misspelt filter would list everything.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer = super().get_route_handler()
+        known = tuple(dict.fromkeys(_parameters(self.dependant)))
+
+        async def checked(request: Request) -> Response:
+            if request.scope["query_string"]:  # seldom there: the parameters are not even read
+                _check_names(request, known)
+            return await answer(request)
+
+        return checked
+
+
+def _parameters(dependant: Dependant) -> list[str]:
+    """Return the names of the query parameters of a route and of its dependencies."""
+    own = [field.alias for field in dependant.query_params]
+    return own + [name for each in dependant.dependencies for name in _parameters(each)]
+
+
+def _check_names(request: Request, known: tuple[str, ...]) -> None:
+    for name in request.query_params:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = f" (did you mean {close[0]}?)" if close else ""
+            there = f"there are {', '.join(known)}" if known else "it takes none"
+            raise RequestError(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"unknown parameter {name[:80]!r} of {request.method} {request.url.path}{meant}: {there}",
+            )
 
 
 def api_router(*tags: str, needs: Depends | None = None, **settings: Any) -> APIRouter:
@@ -27,4 +69,11 @@ def api_router(*tags: str, needs: Depends | None = None, **settings: Any) -> API
         settings: others of `APIRouter`.
     """
     dependencies = [] if needs is None else [needs]
-    return APIRouter(prefix="/api/v1", tags=[*tags], dependencies=dependencies, responses=_PROBLEMS, **settings)
+    return APIRouter(
+        prefix="/api/v1",
+        tags=[*tags],
+        dependencies=dependencies,
+        responses=_PROBLEMS,
+        route_class=_CheckedRoute,
+        **settings,
+    )

@@ -169,7 +169,7 @@ def test_without_a_prediction_it_gets_one_of_the_shapes(intake: TaskValidator) -
         (replace(COMMAND, cores="0-8"), "give a number, or a range"),
         (replace(COMMAND, cores="8-32", profile=(9.0,)), "1x8:30m,1x16:17m"),
         (replace(COMMAND, cores="8-32", cores_per_process=2), "cores for each process both say"),
-        (replace(COMMAND, processes=8), "for a number of processes have it launched by MPI .--mpi openmpi"),
+        (replace(COMMAND, processes=8), "for a number of processes have it launched by MPI .launch"),
         (replace(MPI, processes=8, processes_per_host=2), "leave the processes on each host and its cores out"),
         (replace(MPI, processes=8, cores=2), "leave the processes on each host and its cores out"),
         (replace(MPI, processes="300-400", hosts=2), "cannot be divided among 2 hosts with up to 64 on each"),

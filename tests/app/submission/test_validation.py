@@ -116,7 +116,7 @@ def test_a_task_says_how_it_is_launched(intake: TaskValidator) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"processes_per_host": 2}, "--mpi openmpi"),
+        ({"processes_per_host": 2}, "launch .openmpi"),
         ({"launch": LaunchMode.MPICH, "processes_per_host": 0}, "from 1 to"),
         ({"launch": LaunchMode.ONCE, "native": NativeDescription("local", script="x")}, "says itself"),
     ],
@@ -398,3 +398,18 @@ def test_a_model_is_asked_for_the_ranks_that_the_launcher_starts(
     profile = intake.task(request, replace(DOMAIN, hosts=1)).profile
     assert profile is not None
     assert profile.seconds == pytest.approx((seconds,))
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [(("/opt/it's",), "it_s"), (("/bin/sh", "/home/ann/-x $y.sh"), "_x _y.sh"), (("/opt/é",), "é")]
+)
+def test_a_name_that_was_not_given_never_refuses_a_program(
+    intake: TaskValidator, command: tuple[str, ...], name: str
+) -> None:
+    assert intake.task(TaskRequest(command=command), DOMAIN).spec.name == name
+
+
+@pytest.mark.parametrize("program", ["/opt/a\nb", "/opt/a\x1b[2J", "/opt\u202e/b"])
+def test_a_program_with_characters_that_nobody_sees_is_refused_as_such(intake: TaskValidator, program: str) -> None:
+    with pytest.raises(UserError, match=r"the program's path .* contains .*: give it another name"):
+        intake.task(TaskRequest(command=(program,), name="fine"), DOMAIN)

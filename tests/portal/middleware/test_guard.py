@@ -34,7 +34,20 @@ def test_our_own_names_are_served(client: TestClient) -> None:
     assert client.get("/", headers={"Host": "[::1]:8080"}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "localhost.evil.example", "", "[::2]:8080"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8080",
+        "localhost.evil.example",
+        "",
+        "[::2]:8080",
+        "localhost:8080.evil.example",  # names that begin with one of ours (DNS rebinding)
+        "localhost:8080:x",
+        "[::1].evil.example",
+        "[::1]:8080.evil.example",
+    ],
+)
 def test_other_names_are_refused(client: TestClient, host: str) -> None:
     answer = client.get("/", headers={"Host": host})
     assert answer.status_code == 421

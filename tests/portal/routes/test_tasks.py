@@ -125,3 +125,20 @@ def test_the_examples_of_the_description_are_accepted(tmp_path: Path, name: str)
         made = client.post("/api/v1/tasks", json=example, headers=csrf)
         assert (foreseen.status_code, made.status_code) == (200, 201)
         assert isinstance(foreseen.json(), list) == isinstance(made.json(), list) == isinstance(example, list)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("GET", "/api/v1/tasks?stat=queued", "unknown parameter 'stat' of GET /api/v1/tasks (did you mean state?)"),
+        ("POST", "/api/v1/tasks?dryrun=true", "(did you mean dry_run?): there are dry_run"),
+        ("GET", "/api/v1/tasks/1?verbose=1", "unknown parameter 'verbose' of GET /api/v1/tasks/1: it takes none"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_refused_not_left_out(
+    service: Recorder, method: str, path: str, message: str
+) -> None:
+    answer = client_of(service, ANN).request(method, path, json=TASK if method == "POST" else None)
+    assert answer.status_code == 422
+    assert message in answer.json()["detail"]
+    assert not service.asked
