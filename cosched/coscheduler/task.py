@@ -213,6 +213,7 @@ class TaskStatus:
         contention: how many times longer than alone its last attempt is expected to run on shared hosts that others
             fill (`predicted` includes it); once it has completed, beside what was there.
         restarts: what its restarts have come to; None before the first, and for others than elastic tasks.
+        avoids: host → epoch time until which it is planned on others, as it did not begin there.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -236,6 +237,7 @@ class TaskStatus:
     beside: float | None = None
     contention: float = 1.0
     restarts: RestartRecord | None = None
+    avoids: Mapping[str, float] = field(default_factory=dict)
 
 
 class StatusChanges(TypedDict, total=False):
@@ -262,6 +264,7 @@ class StatusChanges(TypedDict, total=False):
     beside: float | None
     contention: float
     restarts: RestartRecord | None
+    avoids: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ tasks = Table(
     Column("beside", Double, info=_DETAIL),
     Column("contention", Double, nullable=False, server_default=text("1"), info=_DETAIL),
     Column("restarts", RESTARTS, info=_DETAIL),
+    Column("avoids", STRING_MAP, nullable=False, server_default="{}", info=_DETAIL),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
     Index("tasks_by_end", "finished"),

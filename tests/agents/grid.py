@@ -38,6 +38,7 @@ from cosched.coscheduler.events import (
     JobReported,
     Restored,
     SavedState,
+    SubmitFailed,
     TaskSubmitted,
     Tick,
 )
@@ -104,6 +105,7 @@ class Node:
         self.recording: list[str] = []  # of all lives
         self.skew = 0.0  # seconds by which its clock is ahead
         self.refuses = ""  # why it runs no task of others
+        self.manager_refuses = ""  # why its manager takes no job
 
     def boot(self) -> None:
         self.disk.lives += 1
@@ -178,6 +180,8 @@ class Node:
         match decision:
             case SendLetter(letter):
                 self.grid.send(letter)
+            case DispatchAttempt(attempt, _) if self.manager_refuses:
+                self.later(0.0, lambda: SubmitFailed(self.now, attempt.uuid, self.manager_refuses, transient=False))
             case DispatchAttempt(attempt, task):
                 if attempt.uuid not in self.jobs:
                     assert task.profile is not None

@@ -365,6 +365,25 @@ def test_a_request_that_is_passed_on_goes_no_further_than_it_may() -> None:
     assert ways(grid)["leaf"] == []
 
 
+@pytest.mark.parametrize("refusing", ["b", "bc"])
+def test_what_a_neighbours_manager_refuses_for_good_comes_back_and_runs_elsewhere(refusing: str) -> None:
+    grid = Grid(1)
+    grid.add("a", 1, 1.0, [Peer("b"), Peer("c")])
+    grid.add("b", 1, 2.0, [Peer("a")])
+    grid.add("c", 1, 1.0, [Peer("a")])
+    grid.run(START + 10.0)
+    for name in refusing:
+        grid.nodes[name].manager_refuses = "sbatch: invalid account"
+    grid.nodes["a"].submit("first", (40.0,), 60.0)
+    grid.nodes["a"].submit("late", (40.0,), 60.0)
+    grid.settle(400.0)
+    assert not grid.faults_of_history()
+    assert sorted(run[0] for run in grid.history) == ["first", "late"]
+    assert [run[1] for run in grid.history if run[0] == "late"] == ["c" if refusing == "b" else "a"]
+    outcomes = [each.outcome for each in grid.nodes["a"].disk.written.handovers.values()]
+    assert "b gave it back: sbatch: invalid account" in outcomes
+
+
 def in_transit_at_b() -> Grid:
     """Return a grid in which b has taken a's task, which it cannot run, and waits for a word of c."""
     grid = a_line()

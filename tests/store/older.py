@@ -60,6 +60,7 @@ _ADDED = (
     ("0042", "tasks", "restarts"),
     ("0043", "tasks", "host_cores"),
     ("0044", "runs", "launch"),
+    ("0045", "tasks", "avoids"),
 )
 # Tables that they have made.
 _MADE = (

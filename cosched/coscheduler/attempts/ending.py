@@ -151,6 +151,15 @@ class AttemptEnds:
         reason = f"its attempt was cancelled after the backup that the database was restored from ({reason})"
         self.requeue_or_end(attempt, AttemptState.LOST, reason, time)
 
+    def give_back(self, attempt: Attempt, reason: str, time: float) -> None:
+        """End a guest whose attempt the manager refused for good: its origin may run it elsewhere.
+
+        It counts as never tried, by which its origin is told that it comes back unstarted.
+        """
+        self._close(replace(attempt, state=AttemptState.FAILED, reason=reason))
+        task = self._state.tasks[attempt.task]
+        self.end_task(task.with_status(state=TaskState.CANCELLED, reason=reason, attempts=0, finished=time))
+
     def _restart(self, attempt: Attempt, record: RestartRecord, why: str) -> None:
         """End an attempt whose task is to be run again, on the hosts for which it was asked to stop.
 

@@ -246,6 +246,8 @@ class AttemptLifecycle:
             self.ends.requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, event.time)
         elif attempt.task in self.ends.distrusted:
             self.ends.forgotten(attempt, event.message, event.time)
+        elif self._state.tasks[attempt.task].origin:
+            self.ends.give_back(attempt, event.message, event.time)
         else:
             self.ends.end_attempt(
                 replace(attempt, state=AttemptState.FAILED, reason=event.message), event.message, event.time
@@ -292,7 +294,7 @@ class AttemptLifecycle:
         self.cancels.asked.pop(attempt.uuid, None)
         self.unstarted.began(attempt)
         self._state.put_attempt(replace(attempt, state=AttemptState.RUNNING, started=time, reason=""))
-        self._state.put(task.with_status(state=TaskState.RUNNING, started=time, reason="", unstarted=0))
+        self._state.put(task.with_status(state=TaskState.RUNNING, started=time, reason="", unstarted=0, avoids={}))
         self._state.replan()
         self._state.decide(LocateAttempt(attempt.uuid))  # when it began, and whether it has ended
 
@@ -306,7 +308,8 @@ class AttemptLifecycle:
         reason = event.diagnosis.reason
         if why := self.unstarted.answered(attempt, event.diagnosis, event.time):
             tries = self.unstarted.tries(attempt.task)
-            self._state.put(self._state.tasks[attempt.task].with_status(unstarted=tries))
+            avoids = self.unstarted.avoids(attempt.task)
+            self._state.put(self._state.tasks[attempt.task].with_status(unstarted=tries, avoids=avoids))
             self.cancels.give_up(attempt, why, event.time)
         elif reason and not attempt.hosts:
             self._state.put_attempt(replace(attempt, reason=reason))
@@ -341,10 +344,10 @@ class AttemptLifecycle:
             self.unstarted.forget(attempt.uuid)
             reason = f"held by the resource manager: {report.reason}"
         self._state.put_attempt(replace(attempt, state=state, reason=report.reason or (reason and attempt.reason)))
-        unstarted = self.unstarted.tries(task.id)
+        unstarted, avoids = self.unstarted.tries(task.id), self.unstarted.avoids(task.id)
         hosts = task.status.hosts or attempt.hosts
-        task = task.with_status(state=task_state, started=attempt.started, reason=reason, unstarted=unstarted)
-        self._state.put(task.with_status(hosts=hosts))
+        task = task.with_status(state=task_state, started=attempt.started, reason=reason)
+        self._state.put(task.with_status(hosts=hosts, unstarted=unstarted, avoids=avoids))
 
 
 def _with_report(attempt: Attempt, report: JobReport) -> Attempt:

@@ -82,8 +82,14 @@ class UnstartedAttempts:
         self._next = -math.inf
 
     def restore(self, tasks: Iterable[Task]) -> None:
-        """Go on from stored tasks: how often each was tried is kept with it."""
-        self._tries = {task.id: task.status.unstarted for task in tasks if task.status.unstarted}
+        """Go on from stored tasks: how often each was tried, and where it did not begin, is kept with it."""
+        known = [task for task in tasks if task.status.unstarted]
+        self._tries = {task.id: task.status.unstarted for task in known}
+        self._avoids = {
+            task.id: AvoidedHosts(max(avoids.values()), tuple(sorted(avoids)))
+            for task in known
+            if (avoids := task.status.avoids)
+        }
 
     @property
     def grace(self) -> float:
@@ -228,6 +234,11 @@ class UnstartedAttempts:
     def avoided_until(self, task: str) -> float:
         """Return the epoch time until which a task avoids hosts; 0 for none."""
         return self._avoids[task].until if task in self._avoids else 0.0
+
+    def avoids(self, task: str) -> dict[str, float]:
+        """Return the hosts that a task avoids, each with the epoch time until which it does; its status keeps them."""
+        avoided = self._avoids.get(task)
+        return {} if avoided is None else dict.fromkeys(avoided.hosts, avoided.until)
 
     def suspects(self) -> dict[str, int]:
         """Return the hosts on which several tasks did not begin, with their number."""

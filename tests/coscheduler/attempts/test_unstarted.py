@@ -177,6 +177,19 @@ def test_a_restart_forgets_no_try() -> None:
     assert (task.status.state, task.status.unstarted) == (TaskState.FAILED, 2)
 
 
+def test_a_restart_does_not_forget_the_hosts_that_a_task_avoids() -> None:
+    core = a_core(2)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, first, 60.0)
+    tasks = list(core.tasks.values())
+    core = Coscheduler(settings())
+    restore(core, 70.0, tasks=tasks)
+    (second,) = dispatched(core.handle(HostsObserved(71.0, hosts(2))))
+    assert set(second.hosts).isdisjoint(first.hosts)
+    start(core, second, 72.0)
+    assert not core.tasks["1"].status.avoids
+
+
 def test_a_restart_begins_the_wait_anew() -> None:
     core = a_core(1)
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))

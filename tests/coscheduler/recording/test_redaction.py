@@ -177,7 +177,7 @@ PLAIN = {
     *(("Reservation", name) for name in ("id", "hosts")),
     *(("TaskPlan", name) for name in ("tasks", "classes")),
     *(("Task", name) for name in ("id", "origin")),
-    *(("TaskStatus", name) for name in ("state", "hosts", "peer")),
+    *(("TaskStatus", name) for name in ("state", "hosts", "peer", "avoids")),
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
