@@ -211,7 +211,8 @@ class AttemptLifecycle:
     def _missing(self, attempt: Attempt, time: float) -> None:
         # Written down before the fence: after a crash the fence must not pass for a user's cancel.
         if attempt.state is not AttemptState.CANCELLING:
-            self.cancels.give_up(attempt, _UNKNOWN_ATTEMPT, time)
+            unanswered = attempt.reason if attempt.state is AttemptState.SUBMITTING else ""
+            self.cancels.give_up(attempt, unanswered or _UNKNOWN_ATTEMPT, time)
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0
@@ -240,6 +241,8 @@ class AttemptLifecycle:
             self.ends.requeue_or_end(attempt, AttemptState.LOST, event.message, event.time)
         elif event.transient:
             self._pause(event.time)
+            if attempt.state is AttemptState.SUBMITTING:
+                self._state.put_attempt(replace(attempt, reason=event.message))
             self._state.decide(LocateAttempt(attempt.uuid))
         elif attempt.state is AttemptState.CANCELLING:
             # Its own cancel made the submit fail: that is no fault of the task's.

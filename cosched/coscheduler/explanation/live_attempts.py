@@ -30,7 +30,8 @@ def explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: float
     job = f"job {attempt.job}" if attempt.job else "its job"
     sentences = [
         {
-            AttemptState.SUBMITTING: "the resource manager is being given its job",
+            AttemptState.SUBMITTING: "the resource manager is being given its job"
+            f"{f'; its last answer: {attempt.reason}' if attempt.reason else ''}",
             AttemptState.SUBMITTED: f"the resource manager has {job} and has not started it on all hosts yet",
             AttemptState.RUNNING: f"{job} is running",
             AttemptState.HELD: f"the resource manager holds {job}: {attempt.reason}; release or cancel it",

@@ -54,6 +54,7 @@ _FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
 _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
 _SPARED = 10.0  # seconds within which the core has taken the answer that an attempt has begun
 _AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
+_UNTRIED = 180.0  # seconds after which a submit would have been tried again, had any task waited
 _LISTEN = 1.0  # seconds that one call for events may wait
 
 
@@ -133,7 +134,8 @@ class ResourceManager:
             threading.Thread(target=self._listen, name="manager-events", daemon=True),
             threading.Thread(target=self._watch, name="manager-hosts", daemon=True),
         ]
-        self.fault = "not asked yet"
+        self._hosts_fault = "it has not answered yet"
+        self._submit_fault = "", 0.0  # of the last submit that came to nothing, and its monotonic time
         self.remarks: tuple[str, ...] = ()
 
     def start(self) -> None:
@@ -176,6 +178,16 @@ class ResourceManager:
             UserError: they cannot.
         """
         return self._connector.adopts()
+
+    @property
+    def fault(self) -> str:
+        """Why the manager does not do what it is asked; empty where it does. Any thread may ask.
+
+        A submit that came to nothing counts until one is taken, or should have been tried again long ago.
+        """
+        fault, since = self._submit_fault
+        not_taken = f"it takes no jobs: {fault}" if fault and time.monotonic() < since + _UNTRIED else ""
+        return self._hosts_fault or not_taken
 
     @property
     def home(self) -> str:
@@ -242,9 +254,11 @@ class ResourceManager:
                     "submit", task=launch.task, attempt=launch.attempt, fault=str(outcome), transient=transient
                 )
                 refused = isinstance(outcome, ConnectorError) and outcome.refused
+                if transient and not refused:
+                    self._submit_fault = str(outcome), time.monotonic()
                 self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient, refused))
             else:
-                self._silent[launch.attempt] = time.monotonic()
+                self._silent[launch.attempt], self._submit_fault = time.monotonic(), ("", 0.0)
                 self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
 
     def _cancel(self, uuid: str) -> None:
@@ -371,9 +385,9 @@ class ResourceManager:
                     for uuid in silent:  # once: the question for all live attempts follows
                         self._silent.pop(uuid, None)
             except CoschedError as error:
-                if self.fault != str(error):
+                if self._hosts_fault != str(error):
                     _log.warning("hosts", fault=str(error))
-                self.fault = str(error)
+                self._hosts_fault = str(error)
             self._stopped.wait(self._times.watch)
 
     def _ask_for(self, attempts: Sequence[str]) -> None:
@@ -387,7 +401,7 @@ class ResourceManager:
     def _look_at_hosts(self) -> None:
         with self._looking:
             seen, now = self._connector.hosts(), self._clock.now()
-            self.fault, self._looked = "", time.monotonic()
+            self._hosts_fault, self._looked = "", time.monotonic()
             loads = self._look_at_loads(seen, now)
             hosts = tuple([replace(host, owner_takes=0.0) if host.owner_takes else host for host in seen])
             if hosts != self._hosts or loads != self._loads:

@@ -19,6 +19,7 @@ from cosched.coscheduler.events import (
     SubmitFailed,
     Tick,
 )
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import (
     a_core,
@@ -212,6 +213,20 @@ def test_a_submit_that_arrived_although_its_answer_was_lost_is_adopted() -> None
     report(core, attempt, JobState.RUNNING, 2.0, job="7.0", started=1.5)
     assert core.attempt_of("1") is not None
     assert core.tasks["1"].status.state is TaskState.RUNNING
+
+
+def test_a_task_whose_job_is_not_taken_says_why() -> None:
+    core = a_core(retry=30.0)
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    core.handle(SubmitFailed(1.0, attempt.uuid, "no space left in the spool", transient=True))
+    core.handle(AttemptMissing(2.0, attempt.uuid))
+    core.handle(AttemptAbsent(3.0, attempt.uuid))
+    assert core.tasks["1"].status.reason == "no space left in the spool"
+    (again,) = dispatched(core.handle(Tick(100.0)))
+    core.handle(SubmitFailed(101.0, again.uuid, "no space left in the spool", transient=True))
+    found = explain(core, "1", 102.0)
+    assert found is not None
+    assert found.waits_for[0].endswith("its last answer: no space left in the spool")
 
 
 def test_an_absent_manager_gets_no_further_submits_for_a_growing_while() -> None:

@@ -193,6 +193,21 @@ def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, 
         assert str(error) in event.message
 
 
+def test_a_manager_that_takes_no_jobs_is_named_until_it_takes_one() -> None:
+    full = ConnectorError("no space left in the spool", transient=True)
+    with manager(Scripted(submit=[full, FULL, "7.0"])) as (running, told):
+        told.hosts.get(timeout=60)
+        running.submit([(ATTEMPT, TASK)])
+        assert isinstance(told.next(), SubmitFailed)
+        assert running.fault == "it takes no jobs: no space left in the spool"
+        running.submit([(ATTEMPT, TASK)])
+        assert isinstance(told.next(), SubmitFailed)
+        assert running.fault  # a limit of the manager's is no answer to that
+        running.submit([(ATTEMPT, TASK)])
+        assert isinstance(told.next(), AttemptSubmitted)
+        assert not running.fault
+
+
 def test_an_attempt_is_missing_only_after_the_grace_and_not_fenced_unasked() -> None:
     connector = Scripted()
     with manager(connector, grace=0.5) as (running, told):
