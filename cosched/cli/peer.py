@@ -3,6 +3,7 @@
 import http.client
 import ipaddress
 import os
+import ssl
 import sys
 from dataclasses import asdict
 from http import HTTPStatus
@@ -194,8 +195,11 @@ def ping(name: NameArgument, config: ConfigOption = None) -> None:
         context = tls.client_context(agent.certificate, agent.key, entry.certificate)
         reply = call_peer(entry, context, "GET", "/ping")
     except (OSError, http.client.HTTPException) as error:
+        fault = call_fault(error)
+        if isinstance(error, ssl.SSLCertVerificationError):
+            raise SystemFault(f"{name} at {entry.address} is not called: {fault}") from error
         raise SystemFault(
-            f"{name} at {entry.address} does not answer ({call_fault(error)}): see whether its daemon runs, and "
+            f"{name} at {entry.address} does not answer ({fault}): see whether its daemon runs, and "
             "whether it has this domain among its peers"
         ) from error
     if (reply.status, reply.body.decode(errors="replace")) != (HTTPStatus.OK, name):

@@ -208,15 +208,16 @@ class TaskCalls(ApiCaller):
         """Have a held task planned again."""
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/release", {}))
 
-    def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:
+    def wait(self, task_ids: Sequence[str], timeout: float = math.inf, *, stages: bool = True) -> list[TaskDetail]:
         """Wait until these tasks have ended, or for `timeout` seconds; then return them.
 
         The first stage of a tunable application stands for all of its stages: these are waited for, and returned in its
-        place.
+        place, unless `stages` is false.
         """
         until, pause = time.monotonic() + timeout, _FIRST_PAUSE
         found = {task_id: self.task(task_id) for task_id in task_ids}
-        wanted = list(dict.fromkeys(each for task_id in task_ids for each in _stages_of(task_id, found[task_id])))
+        all_of = _stages_of if stages else _alone
+        wanted = list(dict.fromkeys(each for task_id in task_ids for each in all_of(task_id, found[task_id])))
         found |= {task_id: self.task(task_id) for task_id in wanted if task_id not in found}
         while waiting := [task_id for task_id in wanted if found[task_id].state not in FINAL_STATES]:
             left = until - time.monotonic()
@@ -232,6 +233,10 @@ def _stages_of(task_id: str, task: TaskDetail) -> tuple[str, ...]:
     """Return the tasks of all stages for the first of them; a task itself for others."""
     chain = task.chain
     return chain.tasks if chain is not None and chain.first == task.id else (task_id,)
+
+
+def _alone(task_id: str, _task: TaskDetail) -> tuple[str, ...]:
+    return (task_id,)
 
 
 _DEFAULTS = asdict(TaskRequest())

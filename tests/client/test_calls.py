@@ -255,5 +255,6 @@ def test_the_first_stage_of_a_tunable_application_stands_for_all_of_them(tmp_pat
         waited = client.wait([first.id], timeout=0.0)
         assert [(task.id, task.name) for task in waited] == list(zip(first.stages, names, strict=True))
         assert [task.id for task in client.wait([first.stages[1]], timeout=0.0)] == [first.stages[1]]
+        assert [task.id for task in client.wait([first.id], timeout=0.0, stages=False)] == [first.id]
         client.cancel(first.id)
         assert [task.state for task in client.wait([first.id])] == ["cancelled"] * 3

@@ -165,6 +165,11 @@ def call_fault(error: OSError | http.client.HTTPException) -> str:
     """Return in one line why a neighbour was not reached, whatever it sent."""
     if isinstance(error, _ENDED):
         return "it ended the connection"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            "it shows another certificate than the one that was added: add its new file, or where it has made a new "
+            "one and not been started again since, start it"
+        )
     if isinstance(error, http.client.BadStatusLine | http.client.LineTooLong):
         return "it answers with what is not HTTP"
     return _line(str(error) or type(error).__name__)

@@ -141,6 +141,9 @@ def wait(
     late: LateOption = False,
     array: ArrayOption = "",
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="Give up after this.")] = "",
+    stage: Annotated[
+        bool, typer.Option("--stage", help="For the first stage of a tunable application alone, not for all of them.")
+    ] = False,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -150,7 +153,8 @@ def wait(
     states = (*LIVE_STATES, *FINAL_STATES) if array else LIVE_STATES
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, states)
-        tasks = client.wait(chosen, parse_duration(timeout, "--timeout") if timeout else float("inf"))
+        patience = parse_duration(timeout, "--timeout") if timeout else float("inf")
+        tasks = client.wait(chosen, patience, stages=not stage)
     print_answer(
         json,
         [asdict(task) for task in tasks],

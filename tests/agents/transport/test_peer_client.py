@@ -92,6 +92,11 @@ def test_a_neighbour_of_before_rooms_is_never_told_of_them(
         (http.client.NotConnected(), "it ended the connection"),
         (http.client.RemoteDisconnected("Remote end closed connection without response"), "it ended the connection"),
         (ssl.SSLEOFError(8, "EOF occurred in violation of protocol (_ssl.c:2393)"), "it ended the connection"),
+        (
+            ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:992)"),
+            "it shows another certificate than the one that was added: add its new file, or where it has made a new "
+            "one and not been started again since, start it",
+        ),
         (http.client.HTTPException("got more than 100 headers"), "got more than 100 headers"),
         (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
     ],
