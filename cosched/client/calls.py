@@ -209,11 +209,12 @@ class TaskCalls(ApiCaller):
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/release", {}))
 
     def wait(self, task_ids: Sequence[str], timeout: float = math.inf, *, stages: bool = True) -> list[TaskDetail]:
-        """Wait until these tasks have ended, or for `timeout` seconds; then return them.
+        """Wait until these tasks, or this one, have ended, or for `timeout` seconds; then return them.
 
         The first stage of a tunable application stands for all of its stages: these are waited for, and returned in its
         place, unless `stages` is false.
         """
+        task_ids = [task_ids] if isinstance(task_ids, str) else task_ids  # not the tasks of its letters
         until, pause = time.monotonic() + timeout, _FIRST_PAUSE
         found = {task_id: self.task(task_id) for task_id in task_ids}
         all_of = _stages_of if stages else _alone

@@ -10,6 +10,7 @@ import ssl
 import types
 from contextlib import contextmanager
 from dataclasses import is_dataclass
+from datetime import date
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -257,19 +258,28 @@ def _error(response: httpx2.Response) -> UserError | SystemFault:
     return UserError(detail)
 
 
-def segment(text: str) -> str:
-    """Return an identifier as one segment of a path."""
+def segment(identifier: str) -> str:
+    """Return an identifier as one segment of a path; a number is taken for its text."""
+    text = str(identifier)
     return quote(text, safe="") if text not in ("", ".", "..") else quote(f" {text}")
+
+
+def _refused(value: object) -> Any:
+    """Refuse a value that JSON has not; called in place of the encoder's own error, which names the type alone."""
+    kind = type(value).__name__
+    instead = "its .timestamp() or .isoformat()" if isinstance(value, date) else f"str({kind}) or a number"
+    raise UserError(f"{str(value)[:80]!r} is a {kind}, which a request cannot carry: give {instead}")
 
 
 def _encoded(body: Any) -> bytes:
     try:
-        return json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+        return json.dumps(body, allow_nan=False, ensure_ascii=False, default=_refused).encode()
     except UnicodeEncodeError as error:
         near = str(error.object)[max(error.start - 20, 0) : error.end]
         raise UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text") from error
     except ValueError as error:
-        numbers = body.items() if isinstance(body, dict) else ()
-        wrong = [key for key, value in numbers if isinstance(value, float) and not math.isfinite(value)]
+        parts = [each for each in (body if isinstance(body, list) else [body]) if isinstance(each, dict)]
+        numbers = [(key, value) for each in parts for key, value in each.items() if isinstance(value, float)]
+        wrong = dict.fromkeys(key for key, value in numbers if not math.isfinite(value))
         which = ", ".join(wrong) or "a number of the request"
         raise UserError(f"{which} is infinite or not a number: give a finite one") from error

@@ -103,7 +103,7 @@ def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
 
 
 def validation_refusal(
-    error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None
+    error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None, *, alone: bool = False
 ) -> RequestError:
     """Return the refusal of a body without the form of its route.
 
@@ -112,12 +112,13 @@ def validation_refusal(
         name: the expected document, with an article.
         keys: that this has.
         item: place in a list of which only the faults there are named; None where there is no list.
+        alone: whether nothing else is in the list, so that the place is not named.
     """
     faults: list[dict[str, Any]] = [dict(fault) for fault in error.errors(include_url=False)]
     place = ""
     if item is not None:
         faults = [{**fault, "loc": fault["loc"][1:]} for fault in faults if fault["loc"][:1] == (item,)]
-        place = f"{name.partition(' ')[2]} {int(item) + 1} of the list: "
+        place = "" if alone else f"{name.partition(' ')[2]} {int(item) + 1} of the list: "
     if faults[0]["type"] == "json_invalid":
         return RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {faults[0]['ctx']['error']}")
     # A value that fits none of a key's types has one fault for each type; the key is named once.
@@ -227,7 +228,7 @@ def read_requests(body: bytes) -> list[TaskRequest]:
     try:
         requests = _TASK_LIST.validate_json(body)
     except ValidationError as error:
-        raise _refusal(error) from error
+        raise _refusal(error, alone=isinstance(documents, list) and len(documents) == 1) from error
     if not requests:
         raise _not_a_task()
     return requests
@@ -248,7 +249,8 @@ def _not_a_task() -> RequestError:
     return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "send one task as a JSON object, or several as a list")
 
 
-def _refusal(error: ValidationError) -> RequestError:
+def _refusal(error: ValidationError, *, alone: bool) -> RequestError:
+    """Return the refusal of a list of tasks; of one task (`alone`) without its place."""
     first = error.errors(include_url=False, include_input=False)[0]["loc"]
     if not first:
         return (
@@ -256,7 +258,7 @@ def _refusal(error: ValidationError) -> RequestError:
             if error.errors()[0]["type"] == "json_invalid"
             else _not_a_task()
         )
-    return validation_refusal(error, "a task", _TASK_KEYS, first[0])
+    return validation_refusal(error, "a task", _TASK_KEYS, first[0], alone=alone)
 
 
 def read_parameter_values(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +27,6 @@ from tests.daemon.makers import Daemon, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 HALVING = TaskRequest(application="halving", parameters={"work": 40.0})
 
@@ -76,8 +77,24 @@ def test_refusals_are_user_errors_and_faults_system_faults(client: Client, serve
 def test_what_json_has_no_words_for_is_refused_before_it_is_sent(client: Client) -> None:
     with pytest.raises(UserError, match="is not UTF-8 text: leave out"):
         client.submit(TaskRequest(command=("/bin/true", "\udcff")))
-    with pytest.raises(UserError, match="infinite or not a number"):
+    for value, words in (
+        (Path("/bin/true"), "'/bin/true' is a PosixPath, which a request cannot carry: give str.PosixPath."),
+        (datetime(2030, 1, 31, tzinfo=UTC), "is a datetime, which a request cannot carry: give its .timestamp"),
+    ):
+        with pytest.raises(UserError, match=words):
+            client.submit(TaskRequest(application="halving", name=value))  # type: ignore[arg-type]  # as people do
+    with pytest.raises(UserError, match=r"^command is '/bin/true': it must be a valid list"):  # one task has no place
+        client.submit(TaskRequest(command="/bin/true"))  # type: ignore[arg-type]
+    with pytest.raises(UserError, match=r"^deadline is infinite or not a number"):
         client.submit(TaskRequest(application="halving", deadline=float("nan")))
+
+
+def test_a_task_is_named_by_a_number_as_well_and_a_word_is_one_task(client: Client) -> None:
+    for _ in range(2):
+        task = client.submit(HALVING)
+    assert client.task(int(task.id)) == client.task(task.id)  # type: ignore[arg-type]  # as people do
+    with pytest.raises(UserError, match="there is no task '12'"):
+        client.wait("12", timeout=0.0)  # not tasks 1 and 2
 
 
 def test_waiting_ends_with_the_tasks_or_the_patience(tmp_path: Path) -> None:

@@ -209,7 +209,8 @@ BAD_TASKS: list[tuple[Any, int, str]] = [
     (b"3", 422, TASK_WANTED),
     (b"null", 422, TASK_WANTED),
     (b"[]", 422, TASK_WANTED),
-    (b"[3]", 422, "task 1 of the list: a task is a JSON object"),
+    (b"[3]", 422, "a task is a JSON object"),
+    (b"[{}, 3]", 422, "task 2 of the list: a task is a JSON object"),
     (b'[{}, {"hots": 3}]', 422, "task 2 of the list: unknown key 'hots': a task has application, command"),
 ]
 
