@@ -111,13 +111,13 @@ class CredentialService:
         role: str | None,
         enabled: bool | None,
     ) -> AccountRow:
-        """Change an account. Its sessions and tokens end: what they may do was decided before."""
+        """Change an account. Its sessions and tokens end, as what they may do was decided before; not by no change."""
         require_administrator(principal, "change accounts")
         given = {"password": password, "role": role, "enabled": enabled}
         changed = [word for word, value in given.items() if value is not None]
-        if not changed:
-            raise UserError(f"nothing of the account {name[:80]!r} is changed: give {', '.join(given)}")
         row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
+        if not changed:
+            return row
         self._access.revoke_all(name)
         self._access.log(principal, address, "account changed", f"{name} ({', '.join(changed)})")
         return row

@@ -105,8 +105,10 @@ def test_a_link_takes_all_scopes(grants: CredentialService) -> None:
         grants.ticket(TOKEN, "unix")
 
 
-def test_a_change_of_nothing_is_refused_and_leaves_no_line_in_the_audit_log(grants: CredentialService) -> None:
+def test_a_change_of_nothing_ends_no_token_and_leaves_no_line_in_the_audit_log(grants: CredentialService) -> None:
     grants.add_account(CHIEF, "unix", "ann", "a long password", "user")
-    with pytest.raises(UserError, match="nothing of the account 'ann' is changed: give password, role, enabled"):
-        grants.change_account(CHIEF, "unix", "ann", password=None, role=None, enabled=None)
-    assert [deed.action for deed in grants.audit_log(CHIEF, 9, 0)] == ["account added"]
+    _, token = grants.create_token(ANN, "unix", **USUAL)
+    row = grants.change_account(CHIEF, "unix", "ann", password=None, role=None, enabled=None)
+    assert (row.name, row.role, row.enabled) == ("ann", "user", True)
+    assert grants.tokens(ANN, everybody=False) == [token]
+    assert [deed.action for deed in grants.audit_log(CHIEF, 9, 0)] == ["token created", "account added"]
