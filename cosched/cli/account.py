@@ -77,6 +77,8 @@ def change(
     """Change an account; its logins and tokens end."""
     from cosched.api.documents import AccountChange
 
+    if role is None and enabled is None and not password and password_file is None:
+        raise UserError("nothing is set: give --role, --password, --password-file, --enable or --disable")
     new = _password(password_file) if password or password_file is not None else None
     with connect(server) as client:
         made = client.change_account(name, AccountChange(password=new, role=role, enabled=enabled))

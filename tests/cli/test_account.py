@@ -36,6 +36,9 @@ def test_an_account_is_made_changed_listed_and_forgotten(capsys: pytest.CaptureF
     assert run(["account", "list", "--json"]) == 0
     (account,) = json.loads(capsys.readouterr().out)
     assert (account["name"], account["role"], account["enabled"]) == ("bob", "user", True)
+    capsys.readouterr()
+    assert run(["account", "set", "bob"]) == 1
+    assert "nothing is set: give --role" in capsys.readouterr().err
     assert run(["account", "remove", "bob"]) == 0
     capsys.readouterr()
     assert run(["account", "list"]) == 0
