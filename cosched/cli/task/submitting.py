@@ -67,11 +67,12 @@ def submit(context: typer.Context, options: SubmitOptions, server: ServerOption 
             tasks = client.submit_all(requests)
         except UserError as error:
             raise _with_advice(error, options.application) from error
-        _remark_on_model(client, requests[0].model, client.task(tasks[0].id).profile if options.model else None)
+        profile = client.task(tasks[0].id).profile if options.model else None
+        _remark_on_model(client, requests[0].model, profile)
         print_answer(
             json,
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
-            lambda: accepted_lines(tasks),
+            lambda: accepted_lines(tasks, profile),
         )
 
 

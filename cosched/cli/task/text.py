@@ -40,18 +40,27 @@ _LISTED = 100  # accepted tasks that are named one by one
 _MANY = 6  # hosts that a line names one by one
 
 
-def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
-    """Describe accepted tasks: a line for each, or one for very many."""
+def accepted_lines(tasks: Sequence[TaskView], profile: ProfileView | None = None) -> list[str]:
+    """Describe accepted tasks: a line for each, or one for very many.
+
+    Args:
+        tasks: all that were accepted together.
+        profile: prediction of the first, which is then told.
+    """
+    told = f"prediction{f' of {tasks[0].id}' if len(tasks) > 1 else ''}:"
+    predicted = [] if profile is None else [f"{told:<12} {_profile_text(profile)}"]
     if len(tasks) > _LISTED:
         notices = dict.fromkeys(task.notice for task in tasks if task.notice)
         array = f", array {tasks[0].array}{_at_once(tasks[0])}" if tasks[0].array else ""
-        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}{array}", *map(clean, notices)]
+        summary = f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}{array}"
+        return [summary, *map(clean, notices), *predicted]
     lines = [
         f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
         for task in tasks
     ]
     first = tasks[0]
-    return [*lines, f"array {first.array}: {_elements(tasks)}{_at_once(first)}"] if first.array else lines
+    array_line = [f"array {first.array}: {_elements(tasks)}{_at_once(first)}"] if first.array else []
+    return [*lines, *array_line, *predicted]
 
 
 def _elements(tasks: Sequence[TaskView]) -> str:

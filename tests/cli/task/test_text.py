@@ -21,7 +21,7 @@ from cosched.api.documents import (
     TaskDetail,
 )
 from cosched.api.times import format_time
-from cosched.cli.task.text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 
 TASK = TaskDetail(
     id="7",
@@ -414,3 +414,15 @@ def test_a_task_with_several_shapes_shows_them_and_the_one_that_is_planned() -> 
         would_change=(),
     )
     assert any(line.endswith("on a, b, 8 cores of each") for line in explanation_lines(explained))
+
+
+def test_a_task_with_a_model_of_its_own_is_told_its_range_when_it_is_accepted() -> None:
+    """It had to be asked for by a further command."""
+    profile = ProfileView(seconds=(2.0,), source="model", hardware="hw", low=(1.5,), high=(2.5,))
+    assert accepted_lines([TASK]) == ["task 7 (night run) accepted"]
+    assert accepted_lines([TASK], profile) == [
+        "task 7 (night run) accepted",
+        "prediction:  2.0 s (1.5 s to 2.5 s) on 1 host (model, hw)",
+    ]
+    several = accepted_lines([TASK, replace(TASK, id="8")], profile)
+    assert several[-1] == "prediction of 7: 2.0 s (1.5 s to 2.5 s) on 1 host (model, hw)"
