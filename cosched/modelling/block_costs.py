@@ -217,7 +217,7 @@ def with_launcher(text: str, start: StartUp, costs: Mapping[str, float], *, name
     def stated(error: re.Match[str]) -> str:
         if named:
             return f"{error[1]} = max({start.error:.2g}, {error[2]})"
-        own = start.error / (1 + start.error) if error[1] == "error_below" else start.error
+        own = start.below if error[1] == "error_below" else start.above
         return f"{error[1]} = (({error[2]}) * ({work}) + {own:.2g} * {LAUNCHER}) / ({LAUNCHER} + {work})"
 
     settings = [re.sub(r"^\s*(error\w*)\s*=\s*(.*)$", stated, each, flags=re.DOTALL) for each in _at_commas(option[1])]

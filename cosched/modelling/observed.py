@@ -100,4 +100,5 @@ def _run(record: ObservedRun) -> TimedRun:
         record.hardware,
         float(record.rss),
         record.startup or None,
+        record.by_task,
     )

@@ -45,6 +45,7 @@ class TimedRun:
         hardware: class of the hosts; empty where nobody says.
         memory: bytes that each of its processes took at most; 0 where nobody says.
         startup: seconds that launchers took beside; None: the run time is everything.
+        by_task: whether a resource manager started it, so that tasks' launchers take as long.
     """
 
     parameters: Mapping[str, float]
@@ -54,6 +55,7 @@ class TimedRun:
     hardware: str = ""
     memory: float = 0.0
     startup: float | None = None
+    by_task: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,9 @@ LAUNCHER = "launcher"
 """Name of the parameter in a model."""
 
 _WITHIN = 1.645  # standard deviations that nine in ten of normal values lie within
-_LEAST = 0.25  # other hosts and other managers take longer, or shorter
+_LEAST = 0.25  # other hosts take longer, or shorter
 _FEW, _UNSURE = 5, 0.5
+_ELSEWHERE, _ELSEWHERE_BELOW = 1.0, 0.9  # from a terminal to a manager's job: other daemons, networks and variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,34 @@ class StartUp:
 
     Attributes:
         seconds: its median.
-        error: part of it within which nine in ten stay: above; below it is `error / (1 + error)`.
+        error: part of it within which nine in ten of runs that start likewise stay: above; below it is
+            `error / (1 + error)`.
+        by_tasks: whether tasks took it; else a program that was run from a terminal.
     """
 
     seconds: float
     error: float
+    by_tasks: bool
+
+    @property
+    def above(self) -> float:
+        """The part of it by which a task's start-up may be longer."""
+        return self.error if self.by_tasks else max(self.error, _ELSEWHERE)
+
+    @property
+    def below(self) -> float:
+        """The part of it by which a task's start-up may be shorter."""
+        below = self.error / (1 + self.error)
+        return below if self.by_tasks else max(below, _ELSEWHERE_BELOW)
 
     def told(self) -> str:
         """Return a line about it."""
-        return f"Launchers take {self.seconds:.2g} s more ({LAUNCHER}; within {self.error:.0%})"
+        if self.by_tasks:
+            return f"Launchers take {self.seconds:.2g} s more ({LAUNCHER}; within {self.error:.0%})"
+        return (
+            f"Launchers take {self.seconds:.2g} s more here ({LAUNCHER}), and of tasks {1 - self.below:.2g} to "
+            f"{1 + self.above:.2g} times as long: `cosched task submit --observe` tells it there"
+        )
 
 
 def start_up(runs: Sequence[TimedRun]) -> tuple[list[TimedRun], StartUp | None]:
@@ -51,4 +71,5 @@ def start_up(runs: Sequence[TimedRun]) -> tuple[list[TimedRun], StartUp | None]:
     if len(known) < len(runs):
         return [replace(run, seconds=run.seconds + (run.startup or 0.0), startup=None) for run in runs], None
     spread = math.expm1(min(_WITHIN * float(np.std(np.log(known))), 2.0))
-    return list(runs), StartUp(float(np.median(known)), max(_LEAST if len(known) >= _FEW else _UNSURE, spread))
+    error = max(_LEAST if len(known) >= _FEW else _UNSURE, spread)
+    return list(runs), StartUp(float(np.median(known)), error, all(run.by_task for run in runs))

@@ -145,9 +145,9 @@ def _repeats(noise: float | None) -> str:
 def _options(fitted: Fitted, day: str, start: StartUp | None) -> Iterable[str]:
     if fitted.hardware:
         yield f'hrduse = "{fitted.hardware}"'
-    launcher = 0.0 if start is None else start.error
-    yield f"error_below = {_stated(fitted, '1 - exp(-doubt())', launcher / (1 + launcher))}"
-    yield f"error_above = {_stated(fitted, 'exp(doubt()) - 1', launcher)}"
+    below, above = (0.0, 0.0) if start is None else (start.below, start.above)
+    yield f"error_below = {_stated(fitted, '1 - exp(-doubt())', below)}"
+    yield f"error_above = {_stated(fitted, 'exp(doubt()) - 1', above)}"
     yield f'fitted = "{day}"'
     yield f'tool = "{TOOL}"'
     yield f'samples = "{fitted.digest}"'

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cosched.evaluation import Application
 
 RUNS = [
-    TimedRun({"n": float(n)}, processors, 1e-4 * n / processors, processors, startup=0.8 + 0.1 * place)
+    TimedRun({"n": float(n)}, processors, 1e-4 * n / processors, processors, startup=0.8 + 0.1 * place, by_task=True)
     for place in range(3)
     for n in (100, 200, 400, 800)
     for processors in (1, 2)
@@ -34,10 +34,19 @@ def test_the_median_counts_with_how_far_it_varies() -> None:
     assert start is not None
     assert start.seconds == pytest.approx(0.9)
     assert start.error == 0.25  # however little it varied here
-    assert start_up(RUNS[:2])[1] == StartUp(0.8, 0.5)  # of few runs nobody knows
+    assert start_up(RUNS[:2])[1] == StartUp(0.8, 0.5, by_tasks=True)  # of few runs nobody knows
     wild = [replace(run, startup=0.1 if place % 2 else 10.0) for place, run in enumerate(RUNS)]
     assert (found := start_up(wild)[1]) is not None
     assert found.error == pytest.approx(6.389, abs=0.001)
+
+
+def test_launchers_of_a_terminal_tell_little_of_those_of_tasks() -> None:
+    """Real tasks' took a seventh on Slurm, and half as long again on HTCondor; ranges held neither."""
+    _, here = start_up([replace(run, by_task=False) for run in RUNS])
+    assert here is not None
+    assert here.seconds * (1 - here.below) < 0.9 / 7
+    assert here.seconds * (1 + here.above) > 0.9 * 1.5
+    assert "of tasks 0.1 to 2 times as long: `cosched task submit --observe` tells it" in here.told()
 
 
 def test_runs_of_which_some_tell_it_are_taken_as_a_whole() -> None:
@@ -72,4 +81,4 @@ def _above(model: Application, machine: Hardware, values: dict[str, float]) -> l
 def test_a_parameter_of_its_name_is_refused() -> None:
     runs = [replace(run, parameters={"launcher": run.parameters["n"]}) for run in RUNS]
     with pytest.raises(UserError, match=re.escape("call it launcher_")):
-        model_text(fit_runs("heat", runs), "2026-11-24", (), StartUp(1.0, 0.5))
+        model_text(fit_runs("heat", runs), "2026-11-24", (), StartUp(1.0, 0.5, by_tasks=True))

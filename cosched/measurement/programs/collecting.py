@@ -106,7 +106,7 @@ def _collected(
     begun_at = _time(told, BEGUN_VARIABLE)
     startup = max(0.0, begun_at - _time(told, STARTED_VARIABLE, begun_at))
     startup += max(0.0, max(end.wall for end in ends) - max((trace.wall for trace in traces), default=0.0))
-    labels = RunLabels(application, numbers, hardware or _told_class(told), begun_at, startup)
+    labels = RunLabels(application, numbers, hardware or _told_class(told), begun_at, startup, by_task=True)
     program = program_file(command, folder.parent.absolute().parent)  # seen from the task's own folder
     notes = trace_notes(traces) if traces else ()
     if one_program(traces):
@@ -172,4 +172,5 @@ def _whole_run(ends: Sequence[ProcessEnd], program: Path, labels: RunLabels, hos
         max(end.rss for end in ends),
         shim=False,
         calls=0,
+        by_task=True,
     )

@@ -69,6 +69,7 @@ class RunLabels:
         hardware: class of its hosts; empty: not said.
         started: seconds since the epoch.
         startup: seconds that launchers took beside what is watched.
+        by_task: whether a resource manager started it.
     """
 
     application: str
@@ -76,6 +77,7 @@ class RunLabels:
     hardware: str
     started: float
     startup: float = 0.0
+    by_task: bool = False
 
 
 def read_traces(files: Iterable[Path]) -> list[Trace]:
@@ -128,6 +130,7 @@ def watched_run(traces: Sequence[Trace], started: Path, labels: RunLabels, hosts
         seen.messages,
         seen.loops,
         labels.startup,
+        labels.by_task,
     )
 
 

@@ -88,6 +88,7 @@ class ObservedRun:
         messages: what was sent.
         loops: the order of calls, such as `2*(10*(irecv isend wait) allreduce)`.
         startup: seconds that launchers and the beginning of processes took beside; 0 where nobody says.
+        by_task: whether a resource manager started it, as it does any task; else it was run from a terminal.
     """
 
     application: str
@@ -107,6 +108,7 @@ class ObservedRun:
     messages: tuple[Message, ...] = ()
     loops: str = ""
     startup: float = 0.0
+    by_task: bool = False
 
     @property
     def undisturbed(self) -> bool:
@@ -267,7 +269,8 @@ _FIELDS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "messages": ("messages", _messages),
     "loops": ("loops", _text),
     "startup": ("startup", _seconds),
+    "by_task": ("task", _yes_or_no),
 }
 """Name of each attribute, with its key in JSON and how it is read."""
-_LATER = {"startup": 0.0}
+_LATER = {"startup": 0.0, "task": False}
 """Values of keys that the first records of this schema did not have."""

@@ -116,7 +116,9 @@ def test_runs_that_show_only_the_start_are_told(folder: Path, capsys: pytest.Cap
 
 def record(size: dict[str, float], seconds: float) -> str:
     return record_line(
-        ObservedRun("stencil", "", size, 1, 1, "", 0.0, seconds, (seconds,), 0.0, 0, False, 0, startup=1.5)
+        ObservedRun(
+            "stencil", "", size, 1, 1, "", 0.0, seconds, (seconds,), 0.0, 0, False, 0, startup=1.5, by_task=True
+        )
     )
 
 

@@ -188,6 +188,7 @@ def test_ranks_of_mpi_are_one_run(mpi_place: Place) -> None:
     seen = mpi_place.collected().seen
     assert seen is not None
     assert 500 < seen.record.startup < 1000
+    assert seen.record.by_task
     assert mpi_place.run(program, "3", starter=("mpirun", "-np", "2")) == 3
     assert "ended with code 3" in mpi_place.collected().reason
 

@@ -60,7 +60,7 @@ def test_the_published_form_is_read() -> None:
     assert found.blocks[0].quantiles[1] == 0.000181
     assert found.messages[0].peer == "+1"
     assert found.undisturbed
-    assert json.loads(record_line(found)) == {**json.loads(LINE), "startup": 0.0}
+    assert json.loads(record_line(found)) == {**json.loads(LINE), "startup": 0.0, "task": False}
 
 
 @pytest.mark.parametrize(
