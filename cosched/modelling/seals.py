@@ -28,9 +28,9 @@ def unsealed(text: str) -> str:
 
 
 def changed_by_hand(text: str) -> bool:
-    """Return whether a sealed model is another than the one that was written; False where it has no seal."""
+    """Return whether a model is another than the one that a command wrote; True where its seal is gone or broken."""
     found = _SEAL.search(text)
-    return found is not None and found["digest"] != _digest(text[: found.start()])
+    return found is None or found["digest"] != _digest(text[: found.start()])
 
 
 def resealed(text: str, before: str) -> str:

@@ -156,8 +156,10 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
 
 def _check_ours(file: Path) -> None:
     """Refuse to write over a model that somebody wrote by hand."""
+    if not file.exists():
+        return
     try:
-        text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else TOOL
+        text = file.read_text(encoding="utf-8", errors="replace")
         if TOOL not in text:
             raise UserError(f"{file} was not written by `{TOOL}`: choose another --out")
         if changed_by_hand(text):
