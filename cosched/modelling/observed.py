@@ -59,10 +59,10 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
     lost = len(set(map(_size, same)) - set(map(_size, quiet)))
     if lost > _MOST_DISTURBED * len(set(map(_size, same))):
         raise UserError(
-            f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy, all "
-            f"of {plural(lost, 'size')}: run them again on an idle machine, or take them with --disturbed"
+            f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy, "
+            f"all runs of {plural(lost, 'size')}: run them again on an idle machine, or take them with --disturbed"
         )
-    among = f", all of {plural(lost, 'size')}" if lost else ""
+    among = f", all runs of {plural(lost, 'size')}" if lost else ""
     _remark(remarks, len(same) - len(quiet), f"that waited for a processor{among}")
     plain = [record for record in quiet if _watching(record) <= _MOST_WATCHING * record.wall]
     if not plain:

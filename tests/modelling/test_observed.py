@@ -47,7 +47,7 @@ def test_few_undisturbed_runs_of_each_size_are_enough() -> None:
     lost = replace(disturbed, processors=1)
     found = observed_runs([RECORD, replace(RECORD, parameters={"nx": 6.0}), *[disturbed] * 5, lost], "heat")
     assert len(found.runs) == 2
-    assert found.remarks == ("left out: 6 runs that waited for a processor, all of 1 size",)
+    assert found.remarks == ("left out: 6 runs that waited for a processor, all runs of 1 size",)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_few_undisturbed_runs_of_each_size_are_enough() -> None:
         ([replace(RECORD, application="fft")], "no record is of heat: they are of fft"),
         (
             [RECORD, *(replace(RECORD, parameters={"nx": nx}, delay=0.01) for nx in (6.0, 7.0, 7.0))],
-            "3 of 4 runs waited for processors that others kept busy, all of 2 sizes: .*--disturbed",
+            "3 of 4 runs waited for processors that others kept busy, all runs of 2 sizes: .*--disturbed",
         ),
         ([replace(RECORD, shim=True, calls=10_000)], "watching took more than 2% of the time of all runs of heat"),
         ([replace(RECORD, parameters={"loop": 1.0})], "parameter loop means something else in PSL"),

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
 from cosched.measurement.programs.rounds import PROCESSORS, Size, rounds, sizes_of
-from cosched.modelling.writing import check_name
+from cosched.modelling.writing import check_name, check_text
 from cosched.prediction.run_features import command_features
 
 __all__ = ["observe"]
@@ -106,10 +106,9 @@ def _add_run(seen: Observation, out: Path, *, json: bool) -> None:
 
 
 def _check_names(texts: Mapping[str, str]) -> None:
-    """Refuse names, by their options, that a line of a record or of a table could not show."""
+    """Refuse names, by their options, that no record and no model could have."""
     for option, text in texts.items():
-        if not text.isprintable():
-            raise UserError(f"{option} {text!r}: give a name without control characters")
+        check_text(text, option)  # not after an hour of runs, by `fit`
 
 
 def _constants(settings: Sequence[str]) -> dict[str, float]:
@@ -202,14 +201,16 @@ def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -
             f"no task has left anything in {folder}: submit some with `cosched task submit --observe`; "
             f"where jobs run as another user, `chmod 1777 {folder}` lets them write"
         )
-    lines = []
+    lines: list[str] = []
+    notes: list[str] = []  # once for all tasks
     for run in runs:
         if run.seen is not None:
             _add(record_line(run.seen.record), out)
         if run.over:
             shutil.rmtree(run.folder, ignore_errors=True)
-        said = [f"no record: {run.reason}"] if run.seen is None else _lines(run.seen)
+        said = [f"no record: {run.reason}"] if run.seen is None else _lines(replace(run.seen, notes=()))
         lines += [f"{run.task}: {said[0]}", *(f"    {line}" for line in said[1:])]
+        notes += [note for note in (run.seen.notes if run.seen else ()) if note not in notes]
     added = sum(run.seen is not None for run in runs)
     document = {
         "file": str(out),
@@ -220,7 +221,7 @@ def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -
             for run in runs
         ],
     }
-    print_answer(json, document, lambda: [*lines, f"added {plural(added, 'record')} to {out}"])
+    print_answer(json, document, lambda: [*lines, *notes, f"added {plural(added, 'record')} to {out}"])
 
 
 def _add(line: str, out: Path) -> None:

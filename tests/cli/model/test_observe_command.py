@@ -102,6 +102,18 @@ def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
     assert (document["added"], [each["task"] for each in document["tasks"]]) == (0, ["10"])
 
 
+def test_what_concerns_all_tasks_is_said_once(tmp_path: Path) -> None:
+    """Of an array of tasks each had the same line on its class of hosts."""
+    for task in range(3):
+        own = tmp_path / "observed" / f"{task}.{uuid.uuid4()}"
+        own.mkdir(parents=True)
+        (own / "begun.0.77").write_text("1\0/bin/true\0")
+        (own / "whole.vm.77").write_text("whole 0 0.25 0.125 0 1024 vm /bin/true\nend\n")
+    lines = _run("--collect", "observed", "--set", "n=2").splitlines()
+    assert lines[-2:] == ["nobody named one class of its hosts: --class does", "added 3 records to runs.jsonl"]
+    assert sum("class" in line for line in lines) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
