@@ -1,7 +1,8 @@
 """Is the searches' machine code on the disk? Told without loading the compiler.
 
-Compiling takes many seconds, reading the code a fraction of one. `keep` does either and leaves a stamp that `ready`
-looks for; `python -m cosched.scheduling.kernel_cache` is `keep` as a process, which waits for another that is at it.
+Compiling takes a minute of processor time, reading the code a second. `keep` does either, on two processors where there
+are as many, and leaves a stamp that `ready` looks for; `python -m cosched.scheduling.kernel_cache` is `keep` as a
+process, which waits for another that is at it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ __all__ = ["keep", "keep_in_background", "ready"]
 
 _SOURCES = Path(__file__).parent
 _STAMP, _LOCK = "cosched-machine-code", "cosched-machine-code.lock"
-_BACKGROUND = "--background"
+_BACKGROUND, _SHARED_HOSTS = "--background", "--shared-hosts"
+_QUIET = subprocess.DEVNULL
 
 
 def ready() -> bool:
@@ -38,6 +40,12 @@ def keep() -> None:
     from cosched.scheduling.mapping import dual_price
     from cosched.scheduling.search import genetic_search, titan_classic  # they load the compiler
 
+    if not ready() and _kept() and len(os.sched_getaffinity(0)) > 1:
+        beside = _start(_SHARED_HOSTS)
+        try:
+            genetic_search.warm_up(shared=False)
+        finally:
+            beside.wait()
     for module in (genetic_search, dual_price, titan_classic):
         module.warm_up()
     for folder in _folders():
@@ -53,12 +61,32 @@ def keep_in_background() -> bool:
     Returns:
         False if there is no folder that can be written: nothing is started then, as nothing could be kept.
     """
-    if not any(_can_be_written(folder) for folder in _folders()):
+    if not _kept():
         return False
-    command = [sys.executable, "-m", "cosched.scheduling.kernel_cache", _BACKGROUND]
-    quiet = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    _start(_BACKGROUND, alone=True)
     return True
+
+
+def _start(part: str, *, alone: bool = False) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "cosched.scheduling.kernel_cache", part]
+    return subprocess.Popen(command, stdin=_QUIET, stdout=_QUIET, stderr=_QUIET, start_new_session=alone)
+
+
+def _compile_for_shared_hosts() -> None:
+    """Compile what `keep` needs not do itself while a process does this.
+
+    Both may write down the code of one function: that is the same code in each, as none has other types of arguments
+    here.
+    """
+    from cosched.scheduling.search import genetic_search, titan_classic  # they load the compiler
+
+    genetic_search.warm_up(whole=False, elastic=False)
+    titan_classic.warm_up()
+
+
+def _kept() -> bool:
+    """Return whether machine code can be kept for other processes."""
+    return any(_can_be_written(folder) for folder in _folders())
 
 
 def _can_be_written(folder: Path) -> bool:
@@ -127,7 +155,10 @@ def _keep_alone(*, wait: bool) -> None:
 
 
 if __name__ == "__main__":
-    in_background = _BACKGROUND in sys.argv
-    if in_background:
-        os.nice(10)  # as a good neighbour
-    _keep_alone(wait=not in_background)
+    if _SHARED_HOSTS in sys.argv:
+        _compile_for_shared_hosts()
+    else:
+        in_background = _BACKGROUND in sys.argv
+        if in_background:
+            os.nice(10)  # as a good neighbour
+        _keep_alone(wait=not in_background)

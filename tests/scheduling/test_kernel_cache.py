@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,13 +25,14 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def warmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that were warmed up, in place of the minute that it takes."""
+    """The modules that were warmed up by one processor, in place of the minute that it takes."""
     from cosched.scheduling.mapping import dual_price
     from cosched.scheduling.search import genetic_search, titan_classic
 
     done: list[str] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     for module in (genetic_search, dual_price, titan_classic):
-        monkeypatch.setattr(module, "warm_up", lambda name=module.__name__: done.append(name))
+        monkeypatch.setattr(module, "warm_up", lambda name=module.__name__, **_: done.append(name))
     return done
 
 
@@ -50,6 +53,28 @@ def test_another_source_is_compiled_anew(empty: Path, monkeypatch: pytest.Monkey
     assert kernel_cache.ready()
     (source / "one.py").write_text("a = 12\n")
     assert not kernel_cache.ready()
+
+
+def test_on_two_processors_another_process_compiles_a_part(
+    empty: Path, warmed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer waited for all of it on one processor, with another one idle."""
+    done: list[str] = []
+
+    class Beside:
+        def __init__(self, command: list[str], **_: object) -> None:
+            done.append(command[-1])
+
+        def wait(self) -> None:
+            done.append(f"waited after {len(warmed)}")
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(subprocess, "Popen", Beside)
+    kernel_cache.keep()
+    assert done == ["--shared-hosts", "waited after 1"]
+    assert len(warmed) == 4
+    kernel_cache.keep()
+    assert len(done) == 2, "what is kept is loaded alone"
 
 
 @pytest.mark.usefixtures("warmed")

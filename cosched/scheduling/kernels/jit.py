@@ -12,7 +12,7 @@ import numba
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["borrowing", "compiled"]
+__all__ = ["borrowing", "compiled", "inlined"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,11 +37,21 @@ def borrowing(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, _nrt=False, error_model="numpy", forceinline=True)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function for compiled code that calls it, where it is written out; it is not compiled by itself.
+
+    What compiled code calls is compiled into it once more, and so on for its callers. A compiled function of few lines
+    around a decoder takes as long to compile as the decoder.
+    """
+    written_out: Callable[P, R] = numba.njit(inline="always")(function)
+    return written_out
+
+
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     try:
-        fast = numba.njit(cache=True, nogil=True, **options)(function)
+        fast = numba.njit(cache=True, nogil=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:  # numba: "no locator available"
-        without: Callable[P, R] = numba.njit(nogil=True, **options)(function)
+        without: Callable[P, R] = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
         return without
     _discard_stale(fast.stats.cache_path)
     kept: Callable[P, R] = fast

@@ -41,7 +41,8 @@ class Genetic(Policy):
         from cosched.scheduling.search.elastic_search import ElasticSearch  # loads numba and DEAP
         from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up
 
-        warm_up(elastic=bool(problem.elastic))
+        shared, elastic = problem.packing is not None, bool(problem.elastic)
+        warm_up(whole=not shared or elastic, shared=shared, elastic=elastic)
         if options.exact and not problem.elastic:  # of loans the exact partner knows nothing
             return self._plan_exactly(problem, options)
         kind = ElasticSearch if problem.elastic else GeneticSearch

@@ -232,8 +232,14 @@ class GeneticSearch:
         self._next_line = self.generations * _LINES
 
 
-def warm_up(*, elastic: bool = True) -> None:
-    """Compile all operators, or load them, before the first search; those of elastic tasks where they are wanted."""
+def warm_up(*, whole: bool = True, shared: bool = True, elastic: bool = True) -> None:
+    """Compile all operators, or load them, before the first search.
+
+    Args:
+        whole: for tasks that have hosts for themselves.
+        shared: for those that share hosts.
+        elastic: for elastic ones.
+    """
     # One of the two is late, though there would be time for both: the late-job search has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
     both = Problem(
@@ -257,11 +263,14 @@ def warm_up(*, elastic: bool = True) -> None:
     )
     shares = ElasticTask("long", (3.0, 2.0), least=1, most=2, preferred=1)
     mixed = replace(both, turns=None, seconds=np.array([[[np.inf, 2.0], [3.0, 2.0]]]), elastic={1: shares})
-    for each in (both, replace(both, turns=None, packing=packing), *((mixed,) if elastic else ())):
-        search = GeneticSearch(each, Weights(deadlines_first=True))
-        search.step(ALL_TURNS)
-        search.figures()
-    GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0)).step()
+    packed = replace(both, turns=None, packing=packing)
+    for wanted, each in ((shared, packed), (whole, both), (elastic, mixed)):
+        if wanted:
+            search = GeneticSearch(each, Weights(deadlines_first=True))
+            search.step(ALL_TURNS)
+            search.figures()
+    if whole:
+        GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0)).step()
     dual_price.warm_up()  # for bounds and seeds on several classes
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numba
 import pytest
 
-from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.jit import compiled, inlined
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,13 +29,32 @@ def test_where_no_folder_can_be_written_functions_are_compiled_without_a_cache(
 ) -> None:
     real = numba.njit
 
-    def refusing(*, cache: bool = False, nogil: bool) -> object:
+    def refusing(*, cache: bool = False, **options: bool) -> object:
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
-        return real(nogil=nogil)
+        return real(**options)
 
     monkeypatch.setattr(numba, "njit", refusing)
     assert compiled(double)(4) == 8
+
+
+@inlined
+def quadruple(number: int) -> int:
+    return double_fast(double_fast(number))
+
+
+double_fast = compiled(double)
+
+
+def eight_times(number: int) -> int:
+    return quadruple(double_fast(number))
+
+
+def test_what_is_written_out_in_its_callers_is_not_compiled_itself() -> None:
+    """Each thin function around a decoder took as long to compile as the decoder, for each kind of table."""
+    assert compiled(eight_times)(1) == 8
+    assert isinstance(quadruple, numba.core.dispatcher.Dispatcher)
+    assert not quadruple.signatures
 
 
 @pytest.mark.daemon

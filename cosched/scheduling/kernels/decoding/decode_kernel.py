@@ -60,7 +60,6 @@ def occupy_first(free: NDArray[np.float64], hosts: int, count: int, end: float, 
 _FEW = 320  # hosts up to which a row is quicker than runs
 
 
-@compiled
 def population_spans(
     problem: ProblemTables,
     orders: NDArray[np.int64],

@@ -11,7 +11,7 @@ import numpy as np
 
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.elastic.tasks import ElasticParameters
-from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans, spans_within
 from cosched.scheduling.kernels.elastic.lending_kernel import STEP, ElasticTables
 from cosched.scheduling.kernels.elastic.loan_kernel import expected_spans
 from cosched.scheduling.kernels.jit import compiled
@@ -63,7 +63,6 @@ def _step(task: ElasticTask, hosts: int) -> tuple[float, ...]:
     return seconds, 1 / seconds, gain, delay, wider or 0, task.narrower(hosts) or 0
 
 
-@compiled
 def evaluate_population(
     problem: ElasticTables, orders: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -94,7 +93,7 @@ def compare_children(
     plans, weights = orders.shape[0], problem.plain.weights
     starts, ends, costs = np.empty(orders.shape), np.empty(orders.shape), np.empty(plans)
     begun, ended, used = np.empty(orders.shape), np.empty(orders.shape), np.empty((plans, 3))
-    population_spans(problem.plain, orders, counts, starts, ends)
+    spans_within(problem.plain, orders, counts, np.full(plans, np.inf), starts, ends)
     for plan in range(plans):
         missed, late = _delay(problem.plain.deadline, problem.plain.weight, ends[plan])
         costs[plan] = weights[3] * missed + weights[2] * late
@@ -112,7 +111,6 @@ def compare_children(
     return costs
 
 
-@compiled
 def plan_figures(
     problem: ElasticTables, order: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[float, float, float, float, float]:
@@ -123,7 +121,7 @@ def plan_figures(
     population_spans(problem.plain, one, promises, starts, ends)
     expected_spans(problem, one, promises, starts, ends, wanted, begun, ended, used)
     missed, late = _delay(problem.plain.deadline, np.ones(order.shape[0]), ends[0])
-    makespan = ended[0].max()
+    makespan = float(ended[0].max())
     idle = _front_idle(problem.plain.free, used[0], makespan) / problem.plain.free.shape[0]
     return makespan, missed, late, idle, mean_slowdown(problem.plain.waited, problem.plain.rate, ended[0])
 

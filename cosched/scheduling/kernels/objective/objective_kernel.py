@@ -59,7 +59,6 @@ def _plain(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
-@compiled
 def evaluate_population(
     problem: ProblemTables, orders: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -112,17 +111,16 @@ def compare_children(
     return costs
 
 
-@compiled
 def plan_figures(
     problem: ProblemTables, order: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> tuple[float, float, float, float, float]:
     """Return makespan, missed deadlines, lateness, front-weighted idle share and mean slowdown of one plan."""
     starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
     population_spans(problem, order.reshape(1, -1), counts.reshape(1, -1), starts, ends)
-    makespan, over = ends.max(), ends[0] - problem.deadline
+    makespan, over = float(ends.max()), ends[0] - problem.deadline
     idle = _front_idle(problem, counts, starts[0], ends[0], makespan) / problem.free.shape[0]
     slowdown = mean_slowdown(problem.waited, problem.rate, ends[0])
-    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle, slowdown
+    return makespan, float((over > 0).sum()), float(np.maximum(over, 0.0).sum()), idle, slowdown
 
 
 @compiled

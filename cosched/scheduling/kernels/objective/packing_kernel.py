@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
-__all__ = ["evaluate_population", "plan_figures", "tabulate"]
+__all__ = ["compare_children", "evaluate_population", "plan_figures", "tabulate"]
 
 _LANES = 8  # numbers in a vector of the largest processors
 _MOST_UNITS = 256  # of a resource on a host, up to which a row is quicker than a stair
@@ -122,11 +122,21 @@ def _stairs(rooms: list[Room], resources: list[int], room_for: int) -> tuple[NDA
     return steps, step_count
 
 
-@compiled
 def evaluate_population(
     problem: PackingTables, orders: NDArray[np.int64], shapes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the objective of each plan of a population; parameters as of `population_spans`."""
+    return compare_children(problem, orders, shapes, np.empty(0))
+
+
+@compiled
+def compare_children(
+    problem: PackingTables,
+    orders: NDArray[np.int64],
+    shapes: NDArray[np.int64],
+    limits: NDArray[np.float64],  # noqa: ARG001  # as of other hosts
+) -> NDArray[np.float64]:
+    """Return the objective of each plan, however much it may cost; parameters as of `population_spans`."""
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
     population_spans(problem, orders, shapes, starts, ends)
     weights, costs = problem.weights, np.empty(orders.shape[0])
@@ -139,17 +149,16 @@ def evaluate_population(
     return costs
 
 
-@compiled
 def plan_figures(
     problem: PackingTables, order: NDArray[np.int64], shapes: NDArray[np.int64]
 ) -> tuple[float, float, float, float, float]:
     """Return makespan, missed deadlines, lateness, front-weighted idle share and mean slowdown of one plan."""
     starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
     population_spans(problem, order.reshape(1, -1), shapes.reshape(1, -1), starts, ends)
-    makespan, over = ends.max(), ends[0] - problem.deadline
+    makespan, over = float(ends.max()), ends[0] - problem.deadline
     idle = _front_idle(problem, shapes, starts[0], ends[0], makespan)
     slowdown = mean_slowdown(problem.waited, problem.rate, ends[0])
-    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle, slowdown
+    return makespan, float((over > 0).sum()), float(np.maximum(over, 0.0).sum()), idle, slowdown
 
 
 @compiled

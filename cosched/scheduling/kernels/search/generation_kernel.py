@@ -1,6 +1,7 @@
 """Generations of the genetic search, as many in one call as nothing interrupts; start at `generations`.
 
 To hand a problem's tables to compiled code takes several microseconds, a quarter of a generation of a short queue.
+They are compiled for each kind of tables: whole hosts, elastic tasks, shared hosts.
 """
 
 from __future__ import annotations
@@ -8,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from cosched.scheduling.host_counts import encoded_choices
 from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
 from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
-from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.jit import compiled, inlined
 from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
 from cosched.scheduling.kernels.objective.objective_kernel import repair_orders, take_turns
 from cosched.scheduling.kernels.search.genetic_operators import crossover, mutate, replace_parents
@@ -22,12 +22,17 @@ from cosched.scheduling.kernels.search.way_kernel import WayTables, choose_ways,
 from cosched.scheduling.shapes import shape_choices
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
     from cosched.scheduling.problem import Problem
 
     Tables = ProblemTables | PackingTables | ElasticTables
+    _People = tuple[
+        NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]
+    ]  # as `generations` is given them
 
 __all__ = ["GeneTables", "generations", "judge_plans", "make_children", "mutate_plans", "tabulate_genes"]
 
@@ -72,37 +77,6 @@ def _justifies(problem: Problem) -> bool:
     return few and not bound and not problem.elastic
 
 
-def _justify_children(
-    problem: Tables, state: NDArray[np.uint64], share: float, orders: NDArray[np.int64], shapes: NDArray[np.int64]
-) -> None:
-    """Justify some plans, where tasks share hosts."""
-    raise NotImplementedError  # compiled for the tables' type by what follows
-
-
-@overload(_justify_children)
-def _compiled_justification(problem, state, share, orders, shapes):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    if problem.instance_class is PackingTables:
-        return lambda problem, state, share, orders, shapes: justify(problem, state, share, orders, shapes)
-    return lambda problem, state, share, orders, shapes: None  # noqa: ARG005
-
-
-def _compare_children(
-    problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int64], limits: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the objective of each plan; of one that is worse than its limit anything worse."""
-    raise NotImplementedError  # compiled for the tables' type by what follows
-
-
-@overload(_compare_children)
-def _compiled_comparison(problem, orders, counts, limits):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    if problem.instance_class is PackingTables:
-        return lambda problem, orders, counts, limits: packing_kernel.evaluate_population(problem, orders, counts)  # noqa: ARG005
-    if problem.instance_class is ElasticTables:
-        return lambda problem, orders, counts, limits: elastic_kernel.compare_children(problem, orders, counts, limits)
-    return lambda problem, orders, counts, limits: objective_kernel.compare_children(problem, orders, counts, limits)
-
-
-@compiled
 def judge_plans(
     problem: Tables,
     genes: GeneTables,
@@ -122,7 +96,11 @@ def judge_plans(
     if genes.sequence.shape[0] > 0:
         take_turns(genes.user, genes.sequence, orders)
         repair_orders(problem.before, problem.first, orders)
-    return _compare_children(problem, orders, counts, limits)
+    if isinstance(problem, PackingTables):
+        return packing_kernel.compare_children(problem, orders, counts, limits)
+    if isinstance(problem, ElasticTables):
+        return elastic_kernel.compare_children(problem, orders, counts, limits)
+    return objective_kernel.compare_children(problem, orders, counts, limits)
 
 
 @compiled
@@ -160,7 +138,6 @@ def make_children(
     mutate_plans(state, genes, before, first, child_orders, child_counts)
 
 
-@compiled
 def generations(
     state: NDArray[np.uint64],
     problem: Tables,
@@ -190,14 +167,81 @@ def generations(
     Returns:
         Generations done, and the index of the best individual.
     """
+    people = (orders, counts, costs, child_orders, child_counts)
+    if isinstance(problem, PackingTables):
+        return _on_shared_hosts(state, problem, genes, most, better, people)
+    if isinstance(problem, ElasticTables):
+        return _with_elastic_tasks(state, problem, genes, most, better, people)
+    return _on_whole_hosts(state, problem, genes, most, better, people)
+
+
+@inlined
+def _generations(
+    compare: Callable[..., NDArray[np.float64]],
+    justified: Callable[..., None],
+    state: NDArray[np.uint64],
+    problem: Tables,
+    genes: GeneTables,
+    most: int,
+    better: float,
+    people: _People,
+) -> tuple[int, int]:
+    """Do the work of `generations`; `compare` returns the objective of children, `justified` justifies some."""
+    orders, counts, costs, child_orders, child_counts = people
     done, best = 0, 0
     while done < most:
         make_children(state, genes, problem.before, problem.first, orders, counts, child_orders, child_counts)
         if genes.justified > 0.0:
-            _justify_children(problem, state, genes.justified, child_orders, child_counts)
-        child_costs = judge_plans(problem, genes, child_orders, child_counts, costs)
+            justified(problem, state, genes.justified, child_orders, child_counts)
+        if genes.sequence.shape[0] > 0:
+            take_turns(genes.user, genes.sequence, child_orders)
+            repair_orders(problem.before, problem.first, child_orders)
+        child_costs = compare(problem, child_orders, child_counts, costs)
         best = replace_parents(orders, counts, costs, child_orders, child_counts, child_costs)
         done += 1
         if costs[best] < better:
             break
     return done, best
+
+
+@inlined
+def _not_justified(
+    problem: Tables, state: NDArray[np.uint64], share: float, orders: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    pass
+
+
+@compiled
+def _on_whole_hosts(
+    state: NDArray[np.uint64],
+    problem: ProblemTables,
+    genes: GeneTables,
+    most: int,
+    better: float,
+    people: _People,
+) -> tuple[int, int]:
+    return _generations(objective_kernel.compare_children, _not_justified, state, problem, genes, most, better, people)
+
+
+@compiled
+def _with_elastic_tasks(
+    state: NDArray[np.uint64],
+    problem: ElasticTables,
+    genes: GeneTables,
+    most: int,
+    better: float,
+    people: _People,
+) -> tuple[int, int]:
+    return _generations(elastic_kernel.compare_children, _not_justified, state, problem, genes, most, better, people)
+
+
+@compiled
+def _on_shared_hosts(
+    state: NDArray[np.uint64],
+    problem: PackingTables,
+    genes: GeneTables,
+    most: int,
+    better: float,
+    people: _People,
+) -> tuple[int, int]:
+    return _generations(packing_kernel.compare_children, justify, state, problem, genes, most, better, people)
