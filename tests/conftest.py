@@ -31,7 +31,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from cosched import paths
-from tests.distribution import from_both_ends, group_of, sort_for_workers
+from tests.distribution import from_both_ends, group_of, name_units, sort_for_workers
 from tests.exploring import EXPLORES, examples
 from tests.language.parsed_once import parse_once
 from tests.store.compiled_once import compile_once
@@ -86,6 +86,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if (group := group_of(item)) and "@" not in item.nodeid:
             item._id = type(item._id).parse(f"{item.nodeid}@{group}")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a worker name the units of its tests."""
+    if hasattr(session.config, "workerinput") and getattr(session.config.option, "loadgroup", False):
+        name_units(session)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -3,6 +3,9 @@
 Tests beside pools, daemons and browsers wait for most of their time; groups of them share what takes long to start.
 With such tests alone six workers leave two processors idle, and what computes is left for the end. What takes longest
 stands at both ends, and what is left when all meet is short.
+
+Quick tests of a file stay together: what their module makes once is made in one worker, and they are handed out by one
+message.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from xdist.scheduler import LoadGroupScheduling
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["from_both_ends", "group_of", "sort_for_workers"]
+__all__ = ["from_both_ends", "group_of", "name_units", "sort_for_workers", "unit_of"]
 
 _WAIT = {"browser": 4.0, "pool": 3.0, "daemon": 2.0, "index": 2.0}  # marks of tests that do, and seconds of most
 _SLOW = 20.0  # seconds of a test that is marked as slow, and no more said
@@ -27,18 +30,29 @@ def group_of(item: pytest.Item) -> str:
     return "_".join(sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")}))
 
 
+def unit_of(item: pytest.Item) -> str:
+    """Return what the tests have in common that one worker gets together: group or file; else the test alone."""
+    if group := group_of(item):
+        return group
+    return item.nodeid if _waits(item) or item.get_closest_marker("slow") else item.nodeid.partition("::")[0]
+
+
+def _waits(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) is not None for name in _WAIT)
+
+
 def sort_for_workers(items: list[pytest.Item]) -> None:
     """Put what waits before what computes, and what is long at the ends."""
     lengths: defaultdict[str, float] = defaultdict(float)
     waiting: set[str] = set()
     for item in items:
-        unit = group_of(item) or item.nodeid
+        unit = unit_of(item)
         lengths[unit] += _seconds(item)
-        if any(item.get_closest_marker(name) is not None for name in _WAIT):
+        if _waits(item):
             waiting.add(unit)
 
     def place(item: pytest.Item) -> tuple[bool, float]:
-        unit = group_of(item) or item.nodeid
+        unit = unit_of(item)
         return (False, -lengths[unit]) if unit in waiting else (True, lengths[unit])
 
     items.sort(key=place)
@@ -77,3 +91,24 @@ def from_both_ends(config: pytest.Config, log: Any) -> Any:
     scheduling._assign_work_unit = assign_from_one_end
     scheduling.mark_test_complete = complete_and_forget
     return scheduling
+
+
+def name_units(session: pytest.Session) -> None:
+    """Have a worker name the unit of each test to who hands them out; reports have the tests' own names."""
+    worker: Any = next(
+        each for each in session.config.pluginmanager.get_plugins() if type(each).__name__ == "WorkerInteractor"
+    )
+    send = worker.sendevent
+
+    def send_with_units(name: str, **words: Any) -> None:
+        if name == "collectionfinish":
+            words["ids"] = [_scheduled(item) for item in session.items]
+        send(name, **words)
+
+    worker.sendevent = send_with_units
+
+
+def _scheduled(item: pytest.Item) -> str:
+    """Return the name of a test with its unit behind it, as `LoadGroupScheduling` reads it."""
+    unit = unit_of(item)
+    return item.nodeid if unit in (item.nodeid, group_of(item)) else f"{item.nodeid}@{unit}"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.distribution import from_both_ends, group_of, sort_for_workers
+from tests.distribution import from_both_ends, group_of, name_units, sort_for_workers, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +51,34 @@ def test_a_group_waits_as_a_whole_where_one_of_it_does() -> None:
 def test_a_test_of_two_groups_is_of_one_that_has_both_names() -> None:
     item = Item("x", pytest.mark.xdist_group("b"), pytest.mark.xdist_group("a"))
     assert group_of(cast("pytest.Item", item)) == "a_b"
+
+
+def test_quick_tests_of_a_file_stay_together_and_those_that_wait_or_are_slow_stand_alone() -> None:
+    quick = [Item("test_a.py::test_one"), Item("test_a.py::Test::test_two[b::c]"), Item("test_b.py::test_one")]
+    alone = [Item("test_a.py::test_daemon", pytest.mark.daemon), Item("test_a.py::test_long", pytest.mark.slow)]
+    units = [unit_of(cast("pytest.Item", item)) for item in (*quick, *alone, Item("test_a.py::test_pool", GROUP))]
+    assert units == ["test_a.py", "test_a.py", "test_b.py", "test_a.py::test_daemon", "test_a.py::test_long", "pool"]
+
+
+class WorkerInteractor:
+    """What tells of a worker's tests, as far as it is looked at."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def sendevent(self, name: str, **words: Any) -> None:
+        self.sent.append((name, words))
+
+
+def test_who_hands_tests_out_learns_their_units() -> None:
+    worker = WorkerInteractor()
+    config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugins=lambda: {object(), worker}))
+    items = [Item("a.py::test_a"), Item("a.py::test_b@pool", GROUP, POOL), Item("a.py::test_c", pytest.mark.slow)]
+    name_units(cast("pytest.Session", SimpleNamespace(config=config, items=items)))
+    worker.sendevent("collectionfinish", topdir="/", ids=[])
+    worker.sendevent("logstart", nodeid="a")
+    units = ["a.py::test_a@a.py", "a.py::test_b@pool", "a.py::test_c"]
+    assert worker.sent == [("collectionfinish", {"topdir": "/", "ids": units}), ("logstart", {"nodeid": "a"})]
 
 
 class Worker:
