@@ -40,7 +40,7 @@ def keep() -> None:
     from cosched.scheduling.mapping import dual_price
     from cosched.scheduling.search import genetic_search, titan_classic  # they load the compiler
 
-    if not ready() and _kept() and len(os.sched_getaffinity(0)) > 1:
+    if not ready() and _can_be_kept() and len(os.sched_getaffinity(0)) > 1:
         beside = _start(_SHARED_HOSTS)
         try:
             genetic_search.warm_up(shared=False)
@@ -61,7 +61,7 @@ def keep_in_background() -> bool:
     Returns:
         False if there is no folder that can be written: nothing is started then, as nothing could be kept.
     """
-    if not _kept():
+    if not _can_be_kept():
         return False
     _start(_BACKGROUND, alone=True)
     return True
@@ -84,7 +84,7 @@ def _compile_for_shared_hosts() -> None:
     titan_classic.warm_up()
 
 
-def _kept() -> bool:
+def _can_be_kept() -> bool:
     """Return whether machine code can be kept for other processes."""
     return any(_can_be_written(folder) for folder in _folders())
 
