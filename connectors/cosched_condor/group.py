@@ -8,7 +8,8 @@ It serves a task that is launched once.
 It runs on the pool's hosts and needs the standard library alone. The first process makes a secret in the attempt's
 folder, for its own user alone, and listens on the address by which HTCondor reaches its host. The others connect; both
 sides prove that they know the secret, and every frame is authenticated with a key of this connection. A connection that
-ends is the end of the group: the first process ends the program, the others end what they run.
+ends is the end of the group: the first process ends the program, the others end what they run. Each of them is the
+child of a process that ends what is left over (`_under_init`).
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
 __all__ = ["GroupError", "GroupFrame", "GroupLink", "main"]
 
@@ -41,6 +42,7 @@ NOT_ALL_CAME = 75  # exit code: EX_TEMPFAIL
 _PATIENCE = 600.0  # seconds that the processes wait for one another
 _HANDSHAKE = 10.0  # seconds
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+_PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36  # of prctl(2)
 # Where ranks share memory and where daemons keep their files, for Open MPI 4 and 5.
 _PLACE_VARIABLES = (
     "OMPI_MCA_btl_vader_backing_directory",
@@ -518,8 +520,61 @@ async def _first(folder: Path, hosts: list[str], words: list[str], patience: flo
     return await _First(folder, hosts, patience).run(words)
 
 
-if __name__ == "__main__":
-    code = main(sys.argv[1:])
+def _under_init(run: Callable[[], int]) -> int:
+    """Return the exit code of a child that runs something, once all that descends from it has ended.
+
+    HTCondor counts a job as ended when its last process has gone. One whose parent ends first falls to the machine's
+    init, and some of these, as of containers, take seconds to notice its end. So it falls to this process instead.
+    """
+    if not _prctl(_CHILD_SUBREAPER, 1):
+        return run()
+    told = (signal.SIGTERM, signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, told)  # until they can be passed on
+    child = os.fork()
+    if child == 0:
+        _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, told)
+        _leave(run())
+    for number in told:
+        signal.signal(number, lambda given, _frame: os.kill(child, given))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, told)
+    while (ended := os.wait())[0] != child:
+        pass
+    for number in told:
+        signal.signal(number, signal.SIG_IGN)
+    _end_left_over()
+    code = os.waitstatus_to_exitcode(ended[1])
+    return code if code >= 0 else 128 - code
+
+
+def _prctl(option: int, value: int) -> bool:
+    """Set an attribute of this process; return whether that is possible here."""
+    try:
+        import ctypes  # a host's Python may lack it
+
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    except (ImportError, OSError, AttributeError):
+        return False
+
+
+def _end_left_over() -> None:
+    """Kill all children and wait for them, and for what falls to this process by their ends."""
+    until = time.monotonic() + _GRACE
+    with contextlib.suppress(OSError):  # there are none, or the system does not name them
+        while time.monotonic() < until:
+            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(_FIRST_LOOK / 4)
+
+
+def _leave(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # a thread may still wait for input
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "run":
+        _leave(_under_init(lambda: main(sys.argv[1:])))
+    _leave(main(sys.argv[1:]))

@@ -106,6 +106,14 @@ def test_a_command_runs_on_its_host_with_streams_both_ways_and_its_exit_code(
     assert first.returncode == 5
 
 
+def test_nothing_of_a_program_outlives_its_group(group_of_two: Group, tmp_path: Path) -> None:
+    """HTCondor counted jobs as ended two seconds late, when the machine's init had noticed the end of an orphan."""
+    left = tmp_path / "left"
+    leave = 'setsid sleep 30 & echo $! > "$0.new"; mv "$0.new" "$0"; exit 3'
+    assert _codes(group_of_two.start(0, "/bin/sh", "-c", leave, str(left)), group_of_two.start(1)) == [3, 0]
+    assert not Path(f"/proc/{int(left.read_text())}").exists()  # not even for init to notice
+
+
 def test_a_command_that_ends_while_it_is_still_sent_input_leaves_no_error() -> None:
     """The thread that sends it wrote a traceback among the errors of the user's program."""
     program = """
