@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.prediction.student import t_quantile
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from cosched.modelling.points import TimedRun
 
@@ -21,9 +25,12 @@ __all__ = ["LAUNCHER", "StartUp", "start_up"]
 LAUNCHER = "launcher"
 """Name of the parameter in a model."""
 
-_WITHIN = 1.645  # standard deviations that nine in ten of normal values lie within
-_LEAST = 0.25  # other hosts take longer, or shorter
-_FEW, _UNSURE = 5, 0.5
+_ELSEWHEN = math.log1p(0.25)  # nine in ten of other hosts and hours are within, as a logarithm
+_USUAL, _USUAL_RUNS = (
+    _ELSEWHEN / 1.645,
+    2,
+)  # deviation between runs before any tell it, and how many of them it counts as
+_MOST = 2.0  # as a logarithm
 _ELSEWHERE, _ELSEWHERE_BELOW = 1.0, 0.9  # from a terminal to a manager's job: other daemons, networks and variables
 
 
@@ -33,7 +40,7 @@ class StartUp:
 
     Attributes:
         seconds: its median.
-        error: part of it within which nine in ten of runs that start likewise stay: above; below it is
+        error: part of it within which nine in ten of further runs that start likewise stay: above; below it is
             `error / (1 + error)`.
         by_tasks: whether tasks took it; else a program that was run from a terminal.
     """
@@ -70,6 +77,22 @@ def start_up(runs: Sequence[TimedRun]) -> tuple[list[TimedRun], StartUp | None]:
         return list(runs), None
     if len(known) < len(runs):
         return [replace(run, seconds=run.seconds + (run.startup or 0.0), startup=None) for run in runs], None
-    spread = math.expm1(min(_WITHIN * float(np.std(np.log(known))), 2.0))
-    error = max(_LEAST if len(known) >= _FEW else _UNSURE, spread)
+    error = math.expm1(min(math.hypot(_ELSEWHEN, _next_run(np.log(known))), _MOST))
     return list(runs), StartUp(float(np.median(known)), error, all(run.by_task for run in runs))
+
+
+def _next_run(logs: NDArray[np.float64]) -> float:
+    """Return how far off their middle nine in ten of further runs are.
+
+    That is Student's distribution, of few runs much wider than they are: the posterior predictive distribution of
+    normal values whose variance has a scaled inverse chi-squared prior (Gelman and others, Bayesian Data Analysis,
+    2013, 3.3).
+
+    Args:
+        logs: logarithms of what runs needed.
+    """
+    told = len(logs) - 1
+    squares = float(((logs - logs.mean()) ** 2).sum())
+    freedom = _USUAL_RUNS + told
+    deviation = math.sqrt((_USUAL_RUNS * _USUAL**2 + squares) / freedom)
+    return t_quantile(freedom) * deviation * math.sqrt(1 + 1 / len(logs))

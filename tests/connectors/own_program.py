@@ -79,6 +79,8 @@ def from_source_to_task(
         rows = {} if each.processors == 1 else {("sendrecv", "-1"): (row, steps)}
         assert sent.items() >= {("allreduce", "all"): (8.0, steps), **rows}.items()
         assert 0 < each.startup < 600
+    took = sum(task.actual or 0.0 for task in map(client.task, tasks))
+    assert sum(each.wall + each.startup for each in records) > 0.999 * took  # what the manager needs, too
     said("model", "fit", "jacobi", "runs.jsonl", "--disturbed")
     judged = json.loads(said("model", "validate", "jacobi.psl", "--records", "runs.jsonl", "--disturbed", "--json"))
     assert sum(split["runs"] for split in judged["splits"]) >= len(SIZES)

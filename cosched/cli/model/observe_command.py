@@ -15,7 +15,9 @@ from typing import Annotated, Any
 import typer
 
 from cosched.api.parameter_values import parse_parameter_values
+from cosched.cli.connection import ServerOption
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
+from cosched.cli.model.task_times import with_task_times
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.counts import plural
 from cosched.durations import parse_duration
@@ -59,6 +61,7 @@ def observe(
     numbers: NumbersOption = "",
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the record is added.")] = Path("runs.jsonl"),
     limit: Annotated[str, typer.Option(metavar="DURATION", help="After which the program is ended: 90s, 2h …")] = "1h",
+    server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
     """Run a program, watch its MPI calls, and add a record of the run to a file.
@@ -89,7 +92,7 @@ def observe(
     if collect is not None:
         names = parse_names(numbers, "--numbers") if numbers else []
         runs = collected(collect, application, lambda words: {**_named_numbers(words, names), **parameters}, hardware)
-        _collect(runs, collect, out, json=json)
+        _collect(runs, collect, out, server, json=json)
     elif sweep or repeat != 1:
         sizes = sizes_of(command or (), _swept(sweep or []), parameters, repeat)
         _observe_rounds(rounds(sizes, repeat, watched), _Wanted(len(sizes), repeat, out), json=json)
@@ -194,15 +197,15 @@ def _named_numbers(words: Sequence[str], names: Sequence[str]) -> dict[str, floa
     return dict(zip(names, found, strict=True))
 
 
-def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -> None:
+def _collect(runs: list[CollectedRun], folder: Path, out: Path, server: str, *, json: bool) -> None:
     """Add the records of tasks to a file; remove their folders."""
     if not runs:
         raise UserError(
             f"no task has left anything in {folder}: submit some with `cosched task submit --observe`; "
             f"where jobs run as another user, `chmod 1777 {folder}` lets them write"
         )
+    runs, notes = with_task_times(runs, server)
     lines: list[str] = []
-    notes: list[str] = []  # once for all tasks
     for run in runs:
         if run.seen is not None:
             _add(record_line(run.seen.record), out)
@@ -210,11 +213,12 @@ def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -
             shutil.rmtree(run.folder, ignore_errors=True)
         said = [f"no record: {run.reason}"] if run.seen is None else _lines(replace(run.seen, notes=()))
         lines += [f"{run.task}: {said[0]}", *(f"    {line}" for line in said[1:])]
-        notes += [note for note in (run.seen.notes if run.seen else ()) if note not in notes]
+        notes += [note for note in (run.seen.notes if run.seen else ()) if note not in notes]  # once for all tasks
     added = sum(run.seen is not None for run in runs)
     document = {
         "file": str(out),
         "added": added,
+        "notes": notes,
         "tasks": [
             {"task": run.task, "added": run.seen is not None, "reason": run.reason}
             | ({"notes": []} if run.seen is None else {"notes": list(run.seen.notes)})

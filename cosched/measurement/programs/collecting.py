@@ -57,6 +57,11 @@ class CollectedRun:
     reason: str = ""
     over: bool = True
 
+    @property
+    def attempt(self) -> str:
+        """UUID of the attempt at the task."""
+        return self.folder.name.rpartition(".")[2]
+
 
 def collected(
     folder: Path, application: str, parameters: Callable[[Sequence[str]], Mapping[str, float]], hardware: str

@@ -130,7 +130,7 @@ def test_launchers_are_part_of_the_model(folder: Path, capsys: pytest.CaptureFix
     (folder / "node_a.hmcl").write_text("config node_a { clc { LFOR = 0.5 ns; } }")
     words = ["--derived", "derived.psl", "--hardware", "./node_a.hmcl", *(["--blocks"] if blocks else [])]
     assert run(["model", "fit", "stencil", "runs.jsonl", *words]) == 0
-    assert "Launchers take 1.5 s more (launcher; within 25%)" in capsys.readouterr().out
+    assert "Launchers take 1.5 s more (launcher; within 32%)" in capsys.readouterr().out
     assert run(["model", "check", "stencil.psl"]) == 0
     size = {"nx": 500.0, "steps": 20.0}
     capsys.readouterr()

@@ -25,6 +25,7 @@ def _run(*words: str) -> str:
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COSCHED_SERVER", f"unix:{tmp_path}/none.sock")
     monkeypatch.setattr("cosched.measurement.programs.observing.shim_library", lambda: None)
 
 
@@ -93,8 +94,10 @@ def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
         "(linked statically, setuid)",
         "11: no record: its program ended with code 2: a run that fails teaches nothing",
         "9: one process; 250 ms, 0.0% of it waited for processors; 1 MiB",
+        lines[3],
         "added 1 record to runs.jsonl",
     ]
+    assert "not running" in lines[3]
     (record,) = read_records((tmp_path / "runs.jsonl").read_text(), "runs.jsonl")
     assert (record.application, record.hardware, record.parameters) == ("true", "node_a", {"n": 7.0, "m": 2.0})
     assert [each.name.partition(".")[0] for each in folder.iterdir()] == ["10"]
