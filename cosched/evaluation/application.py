@@ -96,12 +96,14 @@ class ModelParameter:
         default: None where it has none, or one that depends on the number of hosts or on the hardware.
         least: smallest value that the model allows, -inf where it does not say.
         most: greatest value that the model allows, inf where it does not say.
+        unit: that its default is written in; empty for a plain number.
     """
 
     name: str
     default: float | None
     least: float = -math.inf
     most: float = math.inf
+    unit: str = ""
 
 
 def load(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Application:
@@ -148,9 +150,8 @@ def parameters(application: Application) -> tuple[ModelParameter, ...]:
             if default is not None:
                 constants[name] = default
             least, most = (constant(limit) for limit in declared.limits) if declared.limits else (None, None)
-            found.append(
-                ModelParameter(name, default, -math.inf if least is None else least, math.inf if most is None else most)
-            )
+            limits = -math.inf if least is None else least, math.inf if most is None else most
+            found.append(ModelParameter(name, default, *limits, given.unit if isinstance(given, Number) else ""))
     return tuple(found)
 
 

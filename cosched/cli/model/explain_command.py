@@ -57,7 +57,7 @@ def explain(
     if as_json:
         emit_json({**head, **_document(found)})
         return
-    shown = parameters_text(values)
+    shown = parameters_text(values, model)
     console.print(f"{model.name} on {machine.name}" + (f" ({shown})" if shown else ""), markup=False)
     _print(found)
 

@@ -16,15 +16,17 @@ from cosched.api.parameter_values import parse_parameter_values
 from cosched.cli.model.arguments import model_folders, parse_host_counts
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.drawing.plot import Line, line_plot
+from cosched.durations import format_duration
 from cosched.errors import UserError
-from cosched.evaluation import Application, Hardware, evaluate, load, load_hardware
+from cosched.evaluation import Application, Hardware, evaluate, load, load_hardware, parameters
 from cosched.evaluation import predict as predicted
 from cosched.evaluation.application import refuse_tunable
 from cosched.evaluation.export.chrome import chrome_trace
 from cosched.evaluation.export.paje import paje_trace
+from cosched.language.vocabulary import TIME, UNITS, dimension
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cosched.evaluation import Prediction
     from cosched.evaluation.report.sweep import PredictionCurve
@@ -75,7 +77,9 @@ def predict(
         curves = list(found.curves())
         if len(curves) > _MOST_LINES:
             raise UserError(f"--plot would draw {len(curves)} lines: sweep over at most {_MOST_LINES} combinations")
-        lines = [Line(parameters_text(curve.values) or found.application, counts, *curve[1:]) for curve in curves]
+        lines = [
+            Line(parameters_text(curve.values, model) or found.application, counts, *curve[1:]) for curve in curves
+        ]
         title = f"{found.application} on {found.hardware}"
         write_text(plot, line_plot(lines, title, "hosts", "predicted run time, s"))
     if as_json:
@@ -83,7 +87,7 @@ def predict(
     elif as_csv:
         csv.writer(sys.stdout, lineterminator="\n").writerows(_rows(found))
     else:
-        _print(found)
+        _print(found, model)
 
 
 def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardware:
@@ -97,9 +101,23 @@ def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardw
     return load_hardware(name or model.hardware, folders, Path(model.file).parent)
 
 
-def parameters_text(values: dict[str, float] | dict[str, float | None]) -> str:
-    """Return parameters that have a value for people: `a = 1, b = 2`."""
-    return ", ".join(f"{name} = {value:g}" for name, value in values.items() if value is not None)
+def parameters_text(values: Mapping[str, float] | Mapping[str, float | None], model: Application) -> str:
+    """Return parameters that have a value for people: `a = 1, launcher = 1.2 s`.
+
+    Args:
+        values: by name, in base units.
+        model: tells which of them have a unit.
+    """
+    units = {item.name: item.unit for item in parameters(model)}
+    return ", ".join(
+        f"{name} = {_quantity_text(value, units.get(name, ''))}" for name, value in values.items() if value is not None
+    )
+
+
+def _quantity_text(value: float, unit: str) -> str:
+    if not unit:
+        return f"{value:g}"
+    return format_duration(1e-6 * value) if dimension(unit) == TIME else f"{value / UNITS[unit]:g} {unit}"
 
 
 def _document(found: Prediction) -> dict[str, Any]:
@@ -136,12 +154,12 @@ def _rows(found: Prediction) -> Iterator[list[object]]:
             ]
 
 
-def _print(found: Prediction) -> None:
-    shown = parameters_text(found.parameters)
+def _print(found: Prediction, model: Application) -> None:
+    shown = parameters_text(found.parameters, model)
     console.print(f"{found.application} on {found.hardware}" + (f" ({shown})" if shown else ""), markup=False)
     for values, seconds, low, high in found.curves():
         if values:
-            console.print(parameters_text(values), markup=False)
+            console.print(parameters_text(values, model), markup=False)
         for place, (count, value) in enumerate(zip(found.hosts.tolist(), seconds.tolist(), strict=True)):
             text = f"{value:14.6g} s" if math.isfinite(value) else "cannot be used: the model does not cover it"
             if low is not None and high is not None and math.isfinite(value):

@@ -23,6 +23,7 @@ from cosched.scheduling.tunable.tasks import TunableTask, admit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.evaluation import Application
     from cosched.language.tunable_paths import PathElement, PathStage, Values
     from cosched.scheduling.tunable.modelled import ModelledChain, ModelledTask
     from cosched.scheduling.tunable.or_graph import GraphStage
@@ -76,7 +77,7 @@ def tunable(
             }
         )
         return
-    _print(model.name, found, graph)
+    _print(model, found, graph)
 
 
 def _node(node: GraphStage) -> dict[str, Any]:
@@ -129,10 +130,12 @@ def _in_time(found: ModelledChain) -> bool:
     return admit(Holes([0.0] * most), TunableTask("alone", 0.0, (found.chain,))) is not None
 
 
-def _print(name: str, found: ModelledTask, graph: Sequence[GraphStage]) -> None:
-    values = parameters_text({**found.parameters, **found.control})
+def _print(model: Application, found: ModelledTask, graph: Sequence[GraphStage]) -> None:
+    values = parameters_text({**found.parameters, **found.control}, model)
     ways = len(found.chains)
-    console.print(f"{name}: {ways} way{'s' if ways > 1 else ''}" + (f" ({values})" if values else ""), markup=False)
+    console.print(
+        f"{model.name}: {ways} way{'s' if ways > 1 else ''}" + (f" ({values})" if values else ""), markup=False
+    )
     console.print("\nStages, and what may follow each", markup=False)
     rows = [
         (

@@ -34,6 +34,16 @@ def test_predict_prints_the_contract(tmp_path: Path) -> None:
     }
 
 
+def test_parameters_that_have_a_unit_are_shown_with_one(tmp_path: Path) -> None:
+    """A launcher of 1.2 s stood there as 1.21231e+06."""
+    path = tmp_path / "good.psl"
+    path.write_text(GOOD.replace("x = 2", "x = 2, launcher = 1212.31 ms, part = 4 MiB"))
+    arguments = ("predict", str(path), "--hardware", "sgi_origin2000", "--hosts", "1")
+    assert "(x = 2, launcher = 1.2 s, part = 4 MiB)" in run(*arguments).stdout
+    assert "launcher = 2.5 ms" in run(*arguments, "--set", "launcher=2500").stdout
+    assert json.loads(run(*arguments, "--json").stdout)["parameters"]["launcher"] == pytest.approx(1212310.0)
+
+
 def test_predict_uses_the_hardware_that_the_model_names() -> None:
     found = run("predict", "cpi_measured", "--hosts", "15-18", "--json")
     assert json.loads(found.stdout)["seconds"] == [12, 20, None, None]
