@@ -3,6 +3,7 @@
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from cosched.cli.model.runs_argument import (
     gathered_runs,
     named_hardware,
 )
-from cosched.cli.output import JsonOption, console, emit_json, print_table
+from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
 from cosched.errors import UserError
 from cosched.evaluation import Application, Hardware, error, load, parameters, profile
 from cosched.language.syntax import Text
@@ -129,8 +130,24 @@ def _holdouts(text: str) -> list[str]:
 def _held_out(
     application: str, runs: Sequence[TimedRun], what: Sequence[str], machine: Hardware | None
 ) -> dict[str, list[Foretold]]:
+    """Return by split what was foretold; say of all that cannot be held out why.
+
+    Raises:
+        UserError: none can be.
+    """
     levels = cache_sizes(machine)
-    return {HOLDOUTS[word]: list(held_out(application, runs, word, levels)) for word in what}
+    found: dict[str, list[Foretold]] = {}
+    reasons: dict[str, None] = {}  # each once
+    for word in what:
+        try:
+            found[HOLDOUTS[word]] = list(held_out(application, runs, word, levels))
+        except UserError as error:
+            reasons[str(error)] = None
+    if not found:
+        raise UserError("; ".join(reasons))
+    for reason in reasons:
+        sys.stderr.write(f"cosched: {clean(reason)}\n")
+    return found
 
 
 def _covered(model: Application, run: TimedRun) -> bool:

@@ -90,6 +90,17 @@ def test_sizes_are_held_out_without_a_model(folder: Path) -> None:
     assert [line[:14].strip() for line in said[1:3]] == ["2x", "new host count"]
 
 
+def test_what_cannot_be_held_out_keeps_nothing_else_from_being_judged(folder: Path) -> None:
+    """The first split that could not be made ended the command."""
+    write(folder / "one.csv", stencil_runs(0.02, 2, stencil, (1,)))
+    result = CliRunner().invoke(app, ["validate", "heat", "--table", "one.csv", "--holdout", "hosts:new,size:2x"])
+    assert result.stderr == "cosched: --holdout hosts:new: all runs are on one number of hosts: run on others\n"
+    assert [line.split()[0] for line in result.stdout.splitlines()[:2]] == ["SPLIT", "2x"]
+    write(folder / "few.csv", stencil_runs(0.02, 1, stencil, (1,), (100, 200)))
+    with pytest.raises(UserError, match=r"^--holdout hosts:new: .*run on others; --holdout size:inside: no size is"):
+        run("validate", "heat", "--table", "few.csv", "--holdout", "hosts:new,size:inside")
+
+
 def test_runs_outside_of_the_limits_are_left_out(folder: Path) -> None:
     write(folder / "held.csv", stencil_runs(sides=(90, 500, 9000)))
     assert "24 runs are outside of the limits that the model states: left out" in run(
