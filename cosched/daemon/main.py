@@ -401,7 +401,8 @@ def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock, 
     connector = load_connector(configuration.connector.kind, configuration.connector.table)
     submitted = partial(CoreClient(inbox).ask, _submitted_attempts)
     times = ManagerTimes(configuration.dispatch.grace)
-    return ResourceManager(connector, inbox.post, clock, submitted, times, loads.look)
+    named = configuration.domain.named_hardware
+    return ResourceManager(connector, inbox.post, clock, submitted, times, loads.look, hardware=named)
 
 
 def _live_attempts(store: Store) -> int:

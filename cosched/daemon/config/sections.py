@@ -166,6 +166,11 @@ class DomainSection(_Section):
     hardware: Annotated[str, Field(min_length=1)] = "sgi_origin2000"
     state: FolderPath = Path(STATE)
 
+    @property
+    def named_hardware(self) -> str:
+        """Return the hardware that the administrator named; empty where it is the default, which hosts hardly are."""
+        return self.hardware if self.hardware != type(self).model_fields["hardware"].default else ""
+
 
 class ConnectorSection(_Section):
     """[connector]: which resource manager, and a table of settings for each kind, e.g. [connector.local]."""

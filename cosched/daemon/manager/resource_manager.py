@@ -97,6 +97,8 @@ class ResourceManager:
         live: Callable[[], list[str]],
         times: ManagerTimes,
         look_at_loads: Callable[[Sequence[Host], float], Mapping[str, HostLoad]] = _dedicated,
+        *,
+        hardware: str = "",
     ) -> None:
         """Set up; nothing is called before `start`.
 
@@ -108,7 +110,9 @@ class ResourceManager:
             times: when to look again.
             look_at_loads: takes in each look at the hosts and its time, and returns what their owners are expected to
                 take of them.
+            hardware: class of the hosts for which the manager names none; empty where it is not known.
         """
+        self._hardware = hardware
         self._look_at_loads = look_at_loads
         self._connector = GuardedConnector(connector)
         self._post = post
@@ -154,7 +158,7 @@ class ResourceManager:
 
     def submit(self, dispatches: Iterable[tuple[Attempt, Task]]) -> None:
         """Submit attempts, those of one call together."""
-        classes = {host.name: host.host_class for host in self._hosts}
+        classes = {host.name: host.host_class or self._hardware for host in self._hosts}
         launches = [_launch(attempt, task, classes) for attempt, task in dispatches]
         self._launches.extend(launches)
         for _ in launches:  # one action for each, after which it is submitted at the latest: no cancel overtakes it

@@ -41,4 +41,6 @@ def test_hardware_of_a_folder_of_the_sites_own_and_the_defaults_are_known(tmp_pa
     (tmp_path / "epyc_64.hmcl").write_text("")
     file = tmp_path / "cosched.toml"
     file.write_text('[models]\nfolders = ["."]\n[domain]\nhardware = "epyc_64"\n')
-    assert unknown_hardware(load_configuration(file, {})) == []
+    assert unknown_hardware(named := load_configuration(file, {})) == []
+    assert named.domain.named_hardware == "epyc_64"
+    assert load_configuration(None, {}).domain.named_hardware == ""  # nobody said so of these hosts

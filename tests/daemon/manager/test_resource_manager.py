@@ -435,6 +435,22 @@ def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> Non
         assert told.hosts.get(timeout=60).hosts
 
 
+def test_hosts_without_a_class_of_the_managers_are_of_the_domains() -> None:
+    """Watched tasks were told no class, so that `observe --collect` needed --class."""
+    connector = Scripted(hosts=[[Host("h1"), Host("h2", host_class="sun")]])
+    told = Told()
+    times = ManagerTimes(1.0, 0.01, 1000.0)
+    running = ResourceManager(connector, told.post, Clock(), list, times, hardware="node_a")
+    running.start()
+    try:
+        told.hosts.get(timeout=60)
+        running.submit([(replace(ATTEMPT, hosts=("h1", "h2"), count=2), TASK)])
+        told.next()
+    finally:
+        running.stop()
+    assert [launch.classes for launch in connector.launches] == [("node_a", "sun")]
+
+
 def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending() -> None:
     connector = Scripted()
     running = ResourceManager(connector, Told().post, Clock(), list, ManagerTimes(1.0, 0.01, 1000.0))
