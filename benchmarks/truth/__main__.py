@@ -45,7 +45,7 @@ from benchmarks.truth.report import Answer, goals, ranges_held, summarise, table
 from benchmarks.truth.session import build, drawn_launches, missing_launches, run_session
 from benchmarks.truth.splits import Question, floor_of, splits_of, truths_of
 from cosched.errors import UserError
-from cosched.measurement.programs.records import read_records
+from cosched.measurement.programs.records import DISTURBED, read_records
 from cosched.modelling.observed import observed_runs
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _runs(samples: Path, names: Sequence[str], *, disturbed: bool) -> dict[str, 
     found: dict[str, tuple[TimedRun, ...]] = {}
     for name in names:
         try:
-            seen = observed_runs(records, name, disturbed=disturbed)
+            seen = observed_runs(records, name, math.inf if disturbed else DISTURBED)
         except UserError as error:
             print(f"{name} is left out: {error}")
             continue

@@ -5,11 +5,13 @@ Start at `observed_runs`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.counts import plural
 from cosched.errors import UserError
+from cosched.measurement.programs.records import DISTURBED
 from cosched.modelling.points import TimedRun
 from cosched.modelling.writing import check_name, check_text
 
@@ -33,7 +35,7 @@ class ObservedRuns:
     remarks: tuple[str, ...]
 
 
-def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed: bool = False) -> ObservedRuns:
+def observed_runs(records: Sequence[ObservedRun], application: str, waited: float = DISTURBED) -> ObservedRuns:
     """Return the runs of an application that records tell of.
 
     Left out are runs of other applications, of the program as it was before it was built anew, disturbed ones, and such
@@ -42,7 +44,7 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
     Args:
         records: in any order.
         application: its name.
-        disturbed: whether disturbed runs count, too.
+        waited: part of its time that a run may have waited for processors to count; infinite: however long.
 
     Raises:
         UserError: there are none, or of most sizes no undisturbed ones.
@@ -55,12 +57,13 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
     newest = max(own, key=lambda record: record.started).digest
     same = [record for record in own if record.digest == newest]
     _remark(remarks, len(own) - len(same), "of the program before it was built anew")
-    quiet = same if disturbed else [record for record in same if record.undisturbed]
+    quiet = [record for record in same if record.waited < waited]
     lost = len(set(map(_size, same)) - set(map(_size, quiet)))
     if lost > _MOST_DISTURBED * len(set(map(_size, same))):
         raise UserError(
             f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy, "
-            f"all runs of {plural(lost, 'size')}: run them again on an idle machine, or take them with --disturbed"
+            f"all runs of {plural(lost, 'size')}: run them again on an idle machine, or take those of half the sizes "
+            f"with --waited {_half_of_sizes(same)}%, all with --disturbed"
         )
     among = f", all runs of {plural(lost, 'size')}" if lost else ""
     _remark(remarks, len(same) - len(quiet), f"that waited for a processor{among}")
@@ -72,6 +75,14 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
         )
     _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %: observe them with --times")
     return ObservedRuns(tuple(map(_run, plain)), tuple(remarks))
+
+
+def _half_of_sizes(records: Sequence[ObservedRun]) -> int:
+    """Return the percentage below which a run of at least half of the sizes waited."""
+    least: dict[object, float] = {}
+    for record in records:
+        least[_size(record)] = min(record.waited, least.get(_size(record), math.inf))
+    return math.floor(100 * sorted(least.values())[(len(least) - 1) // 2]) + 1
 
 
 def _size(record: ObservedRun) -> tuple[tuple[tuple[str, float], ...], int]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -38,7 +39,18 @@ def test_records_that_tell_little_are_left_out_and_said() -> None:
         "left out: 1 run that waited for a processor",
         "left out: 1 run in which watching took more than 2 %: observe them with --times",
     )
-    assert len(observed_runs(records, "heat", disturbed=True).runs) == 3
+    assert len(observed_runs(records, "heat", math.inf).runs) == 3
+
+
+def test_runs_that_waited_a_little_count_where_that_is_wished() -> None:
+    """On a machine that others use all the time there was nothing between 0.5 % and any disturbance."""
+    waited = (0.02, 0.035, 0.04, 0.6)
+    records = [replace(RECORD, parameters={"nx": 5.0 + place}, delay=0.1 * part) for place, part in enumerate(waited)]
+    with pytest.raises(UserError, match=r"those of half the sizes with --waited 4%, all with --disturbed$"):
+        observed_runs(records, "heat")
+    found = observed_runs(records, "heat", 0.04)
+    assert [run.parameters["nx"] for run in found.runs] == [5.0, 6.0]
+    assert found.remarks == ("left out: 2 runs that waited for a processor, all runs of 2 sizes",)
 
 
 def test_few_undisturbed_runs_of_each_size_are_enough() -> None:

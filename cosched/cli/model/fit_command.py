@@ -21,8 +21,10 @@ from cosched.cli.model.runs_argument import (
     RunSource,
     TableOption,
     TasksOption,
+    WaitedOption,
     cache_sizes,
     gathered_runs,
+    longest_wait,
     named_hardware,
     read_text,
 )
@@ -65,6 +67,7 @@ def fit(
         Path | None, typer.Option(metavar="FILE.psl", help="Where the model goes; default: APP.psl.")
     ] = None,
     disturbed: DisturbedOption = False,
+    waited: WaitedOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -80,7 +83,8 @@ def fit(
     machine = named_hardware(hardware or hardware_class, file.parent)
     if hardware and machine is None:
         raise UserError(f"there is no hardware {hardware}: `cosched hardware measure {chosen} --here` measures it")
-    source = RunSource(records or (), table, tasks, numbers, parameters, program, chosen, server, disturbed)
+    longest = longest_wait(waited, disturbed=disturbed)
+    source = RunSource(records or (), table, tasks, numbers, parameters, program, chosen, server, longest)
     runs = gathered_runs(application, source, machine)
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)

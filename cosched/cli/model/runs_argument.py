@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from cosched.cli.output import clean
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load_hardware
 from cosched.language.library import find
-from cosched.measurement.programs.records import read_records
+from cosched.measurement.programs.records import DISTURBED, read_records
 from cosched.modelling.observed import observed_runs
 from cosched.modelling.points import TimedRun
 from cosched.modelling.tables import checked_seconds, read_table
@@ -31,8 +32,10 @@ __all__ = [
     "RunSource",
     "TableOption",
     "TasksOption",
+    "WaitedOption",
     "cache_sizes",
     "gathered_runs",
+    "longest_wait",
     "named_hardware",
     "parse_names",
     "read_text",
@@ -51,7 +54,13 @@ ApplicationOption = Annotated[
 ParametersOption = Annotated[
     str, typer.Option("--parameters", metavar="NAMES", help="Only these parameters count; default: all.")
 ]
-DisturbedOption = Annotated[bool, typer.Option("--disturbed", help="Also records of runs that waited for processors.")]
+DisturbedOption = Annotated[
+    bool, typer.Option("--disturbed", help="Also records of runs that waited for processors, however long.")
+]
+WaitedOption = Annotated[
+    str,
+    typer.Option(metavar="PERCENT", help="Records of runs that waited less than so much of their time; default: 0.5."),
+]
 ClassOption = Annotated[str, typer.Option("--class", metavar="CLASS", help="Only runs on this class of hosts.")]
 
 _MOST_TASKS = 1000
@@ -71,7 +80,7 @@ class RunSource:
         application: what the tasks are of, where that is not the name of the model.
         hardware: class of the hosts; empty for any.
         server: the daemon.
-        disturbed: whether runs that waited for processors count.
+        waited: part of their time that runs may have waited for processors; see `longest_wait`.
     """
 
     records: Sequence[Path] = ()
@@ -82,7 +91,30 @@ class RunSource:
     application: str = ""
     hardware: str = ""
     server: str = ""
-    disturbed: bool = False
+    waited: float = DISTURBED
+
+
+def longest_wait(percent: str, *, disturbed: bool) -> float:
+    """Return the part of its time below which a run may have waited for processors to count.
+
+    Args:
+        percent: as typed; empty for what counts as undisturbed.
+        disturbed: whether all runs count.
+
+    Raises:
+        UserError: both were given, or it is no percentage.
+    """
+    if not percent:
+        return math.inf if disturbed else DISTURBED
+    if disturbed:
+        raise UserError("--disturbed takes all runs: leave --waited out, or --disturbed")
+    try:
+        part = float(percent.removesuffix("%")) / 100
+    except ValueError:
+        part = math.nan
+    if not 0 < part < math.inf:
+        raise UserError(f"--waited {percent[:80]!r}: write a percentage above 0, such as 5%")
+    return part
 
 
 def gathered_runs(application: str, source: RunSource, machine: Hardware | None) -> list[TimedRun]:
@@ -124,7 +156,7 @@ def _observed_runs(application: str, source: RunSource) -> list[TimedRun]:
         records = [record for record in records if record.hardware in ("", source.hardware)]
         if not records:
             raise _no_run_on(source.hardware)
-    found = observed_runs(records, source.application or application, disturbed=source.disturbed)
+    found = observed_runs(records, source.application or application, source.waited)
     for remark in found.remarks:
         sys.stderr.write(f"cosched: {clean(remark)}\n")
     return list(found.runs)

@@ -22,8 +22,10 @@ from cosched.cli.model.runs_argument import (
     RunSource,
     TableOption,
     TasksOption,
+    WaitedOption,
     cache_sizes,
     gathered_runs,
+    longest_wait,
     named_hardware,
 )
 from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
@@ -56,6 +58,7 @@ def validate(
         str, typer.Option(metavar="WHAT", help="Fit without some runs, and foretell them: size:2x,hosts:new.")
     ] = "",
     disturbed: DisturbedOption = False,
+    waited: WaitedOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -65,8 +68,9 @@ def validate(
 
     With --json: {"floor", "judges", "splits": [{"split", "runs", "mean", "median", "worst", "bias", "coverage", …}]}.
     """
+    longest = longest_wait(waited, disturbed=disturbed)
     source = RunSource(
-        [*(files or ()), *(records or ())], table, tasks, numbers, only, program, hardware_class, server, disturbed
+        [*(files or ()), *(records or ())], table, tasks, numbers, only, program, hardware_class, server, longest
     )
     if holdout:
         machine = named_hardware(hardware or hardware_class, Path())

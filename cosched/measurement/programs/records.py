@@ -15,17 +15,19 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["MOST_RECORDS", "Block", "Message", "ObservedRun", "read_records", "record_line"]
+__all__ = ["DISTURBED", "MOST_RECORDS", "Block", "Message", "ObservedRun", "read_records", "record_line"]
 
 MOST_RECORDS = 100_000
 """More lines are refused."""
+
+DISTURBED = 0.005
+"""Part of the run time that its ranks together waited for a processor, from which a run is disturbed."""
 
 _SCHEMA = 1
 _LONGEST_TEXT = 100_000
 _LARGEST = 1e18  # of numbers that are no times
 _LONGEST_TIME = 10 * 365 * 86400.0
 _LATEST = 1e11  # seconds since the epoch
-_DISTURBED = 0.005  # part of the run time waited for a processor, from which a run is disturbed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +113,14 @@ class ObservedRun:
     by_task: bool = False
 
     @property
+    def waited(self) -> float:
+        """Return the part of the run time that its ranks together waited for processors that others had."""
+        return self.delay / self.wall
+
+    @property
     def undisturbed(self) -> bool:
-        """Return whether its ranks hardly waited for processors that others had."""
-        return self.delay < _DISTURBED * self.wall
+        """Return whether its ranks hardly waited."""
+        return self.waited < DISTURBED
 
 
 def read_records(text: str, file: str) -> list[ObservedRun]:

@@ -168,6 +168,11 @@ def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
     assert "77 runs, 15 sizes, 1-4 processors of node_a" in said
     assert "There is no node_a.hmcl here: `cosched hardware measure node_a --here` writes it" in said
     assert "90 runs" in run("fit", "heat", "runs.jsonl", "--disturbed")
+    assert "77 runs" in run("fit", "heat", "runs.jsonl", "--waited", "19%")  # the others waited 20 %
+    assert "90 runs" in run("fit", "heat", "runs.jsonl", "--waited", "21")
+    for words, said in ((("--waited", "little"), "a percentage above 0"), (("--waited", "5", "--disturbed"), "leave")):
+        with pytest.raises(UserError, match=said):
+            run("fit", "heat", "runs.jsonl", *words)
     (folder / "node_a.hmcl").write_text("config node_a { clc { AFDG = 1 ns; } }")
     assert "There is no" not in run("fit", "heat", "runs.jsonl", "runs.jsonl")
     assert "1 host" in run("predict", "heat.psl", "--hosts", "1")
