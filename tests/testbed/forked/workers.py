@@ -64,8 +64,21 @@ def _import_tests(places: Sequence[str]) -> None:
         read_templates()
     if "cosched.scheduling.search.genetic_search" in sys.modules:
         warm_up_kernels()
+    if "hypothesis" in sys.modules:
+        _draw_text()
     gc.freeze()
     gc.disable()  # until all tests are collected: tests/conftest.py
+
+
+def _draw_text() -> None:
+    """Have Hypothesis read what it draws from: all characters, and the constants of all modules that are there.
+
+    In a fresh clone that takes each worker four seconds of a processor.
+    """
+    from hypothesis import given, settings  # not before pytest, which rewrites it
+    from hypothesis import strategies as st
+
+    settings(max_examples=1, database=None)(given(st.text())(lambda _text: None))()
 
 
 def _be_python(arguments: list[str]) -> int:
