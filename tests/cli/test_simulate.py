@@ -86,15 +86,16 @@ def test_an_option_that_is_none_is_refused(word: str, message: str) -> None:
 
 
 def test_several_experiments_are_run_by_one_command(tmp_path: Path) -> None:
-    several = ("milan-figure-5", "milan-figures-7-10", "--set", "core=1", "--set", "jobs=2")
-    shown = run(*several, "--plot", str(tmp_path))
+    several = ("milan-figure-5", "milan-figures-7-10")
+    shown = run(*several, "--set", "jobs=2", "--plot", str(tmp_path))
     assert shown.exit_code == 0
     assert "20 (20)" in shown.stdout
     assert "Figs 7 to 10" in shown.stdout
     assert len(list(tmp_path.glob("milan-figures-7-10-*.svg"))) == 8
-    five, sweeps = json.loads(run(*several, "--json").stdout)
-    assert (five["options"], sweeps["options"]["jobs"]) == ({"core": 1}, 2)
-    unknown = run(*several, "--set", "job=3")
+    options = ("--set", "core=1", "--set", "jobs=1")
+    five, sweeps = json.loads(run(*several, *options, "--json").stdout)
+    assert (five["options"], sweeps["options"]["jobs"]) == ({"core": 1}, 1)
+    unknown = run(*several, *options, "--set", "job=3")
     assert str(unknown.exception) == ("no option 'job': there are alpha, core, interval, jobs, laxity, processors")
 
 
