@@ -14,6 +14,7 @@ from cosched import resources
 from demo import programs, real
 from demo.models import HARDWARE, Workshop
 from demo.programs import PROGRAMS, RealProgram
+from tests.testbed.forked.nursery import QuickSite
 
 HEAT, KMEANS = PROGRAMS[0], PROGRAMS[-1]
 SMALL = replace(HEAT, sizes=(300, 450, 650), steps=(100, 400))
@@ -37,6 +38,7 @@ def test_programs_of_which_nobody_wrote_a_model_are_planned_and_compared(
     monkeypatch.setattr(programs, "PROGRAMS", (SMALL,))
     monkeypatch.setattr(Workshop, "measure", known_machine)
     monkeypatch.setattr(Workshop, "observe", quick)
+    monkeypatch.setattr(real, "Site", QuickSite)
     monkeypatch.chdir(tmp_path)
     out = io.StringIO()
     real.main("local", 3, 1.0, 5, Console(file=out, width=120))
