@@ -5,7 +5,8 @@ Queues are those of `cosched simulate mixed-plan`: 30 tasks on 16 hosts, a third
 - decodes: how long a plan is judged with loans and without them, and by the plain code;
 - search: objectives of plans with elastic tasks as moldable ones, with loans after such a search, and with loans in
   the search, each search for as many generations, or with --budget for as many seconds of processor time;
-- lending: in how many queues without costs anybody would end later than promised (--queues, 10,000 unless given).
+- lending: in how many queues anybody would end later than promised, so that nothing is lent (--queues, 10,000 unless
+  given), without costs and with.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ _QUEUES = {  # (cost, drain, slack)
     "3 s a change, 5 s to drain, loose": (3.0, 5.0, 1.5),
     "20 s a change, 5 s to drain, loose": (20.0, 5.0, 1.5),
 }
+_COSTS = ((0.0, 0.0), (0.0, 5.0), (3.0, 5.0), (20.0, 5.0))  # seconds of a change, and until a host has drained
 _Population = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
 
 
@@ -79,21 +81,26 @@ def main() -> None:
             least, _, most = part.partition("-")
             _search(range(int(least), int(most or least) + 1), limit, ObjectiveName(options.objective).weights)
     if "lending" in wanted:
-        later, how = delayed_queues(options.queues, 1)
-        print(f"lending: somebody would end later than promised in {later} of {options.queues} queues ({how} tasks)")
+        for cost, drain in _COSTS:
+            later, how = delayed_queues(options.queues, 1, cost, drain)
+            print(
+                f"lending, {cost:g} s a change, {drain:g} s to drain: somebody would end later than promised"
+                f" in {later} of {options.queues} queues ({how} tasks)"
+            )
 
 
-def delayed_queues(queues: int, seed: int) -> tuple[int, int]:
+def delayed_queues(queues: int, seed: int, cost: float = 0.0, drain: float = 0.0) -> tuple[int, int]:
     """Return in how many random queues loans would end a task later than promised, and the number of all tasks.
 
-    Hosts go to whoever is next as soon as there are enough; there are no releases, predecessors and costs of changes.
+    There are no releases and predecessors; `cost` and `drain` are those of `MixedQueue`.
     """
     draw = np.random.default_rng(seed)
     later = tasks = 0
     for number in range(queues):
-        problem = mixed_queue(MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0), seed + number)
+        problem = mixed_queue(MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=cost, drain=drain), seed + number)
         while not problem.elastic:  # nothing is lent there
-            problem = mixed_queue(MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0), seed + number)
+            share = float(draw.uniform(0.1, 1.0))
+            problem = mixed_queue(MixedQueue(share=share, cost=cost, drain=drain), seed + number)
         tasks += len(problem.tasks)
         tables = elastic_kernel.tabulate(problem, _WEIGHTS, 1.0)
         orders, counts = _plans(problem, 1, draw)

@@ -7,10 +7,9 @@ with payback, and nobody ends later than promised. Start at `expected_schedule`.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections import defaultdict
-from dataclasses import dataclass, replace
-from itertools import accumulate
+import math
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.scheduling.elastic.lending import lend_hosts, spare_hosts, take_back
@@ -35,9 +34,11 @@ _RELATIVE = 1e-9
 def expected_schedule(problem: Problem, promised: Schedule, payback: float = 2.0) -> list[TaskPiece]:
     """Return the pieces in which tasks are expected to run, by their starts.
 
-    Hosts go to whoever is next in the order of the promised starts as soon as there are enough; where that would end
-    anybody later than promised, as it can with releases, predecessors, and changes that cost more than they save, hosts
-    are lent only from the gaps of the promised schedule, and at worst not at all.
+    Hosts go to whoever is next in the order of the promised starts as soon as there are enough. A task behind one that
+    cannot start yet (not released, or its predecessors have not ended) starts when promised at the earliest.
+    Loans leave in time for the next promised start, and a task takes them if it ends in time even without them then;
+    a start before it is promised takes none from a task that would be late. If anybody were to end later than promised
+    all the same, nothing would be lent.
 
     Args:
         problem: hosts of one class that are always there, each for one task.
@@ -48,83 +49,114 @@ def expected_schedule(problem: Problem, promised: Schedule, payback: float = 2.0
     names = {item.task: f"{place:06}" for place, item in enumerate(places)}  # in the pool, so that their order is it
     tasks = _tasks(problem, places)
     limit = [item.end * (1 + _RELATIVE) for item in places]
-    counts = [len(item.hosts) for item in places]
     window = len(problem.hosts) + 1  # at one event more cannot start, and the next one ends the pass
-    drain = max((task.drain for task in (problem.elastic or {}).values()), default=0.0)
-    for policy, attempt, before, moments in (
-        (_PlannedLoans(counts), tasks, _predecessors(problem, names), ()),
-        (
-            _PlannedLoans(counts, _Reserve.of(promised, drain)),
-            [replace(task, submitted=item.start) for task, item in zip(tasks, places, strict=True)],
-            {},
-            [max(item.start - drain, 0.0) for item in places],
-        ),
-    ):
-        parameters = ElasticParameters(payback=payback)
-        runs = run_elastic(attempt, len(problem.hosts), policy, parameters, before, moments, window)
-        if all(run.finished <= limit[int(run.task.id)] for run in runs):
-            return _named(problem, [places[int(run.task.id)].task for run in runs], runs)
+    policy = _PlannedLoans(places, limit, problem)
+    parameters = ElasticParameters(payback=payback)
+    runs = run_elastic(tasks, len(problem.hosts), policy, parameters, _predecessors(problem, names), window)
+    if all(run.finished <= limit[int(run.task.id)] for run in runs):
+        return _named(problem, [places[int(run.task.id)].task for run in runs], runs)
     return sorted((TaskPiece(item.task, item.hosts, item.start, item.end) for item in places), key=_start)
 
 
-@dataclass(frozen=True, slots=True)
-class _Reserve:
-    """Hosts that the promised schedule has in use, soon enough for what leaves them to drain.
+class _PlannedLoans:
+    """Starts tasks in the order of their names, their places, on their planned counts, and lends what is idle.
 
-    Attributes:
-        starts: when tasks start, ascending.
-        used: hosts in use once they have started.
-        drain: seconds until a host is free.
+    An object decides for one run.
     """
 
-    starts: list[float]
-    used: list[int]
-    drain: float
-
-    @classmethod
-    def of(cls, promised: Schedule, drain: float) -> _Reserve:
-        """Return the reserve of a schedule."""
-        changes: dict[float, int] = defaultdict(int)
-        for item in promised.assignments:
-            changes[item.start] += len(item.hosts)
-            changes[item.end] -= len(item.hosts)
-        times = sorted(changes)
-        used = dict(zip(times, accumulate(changes[time] for time in times), strict=True))
-        starts = sorted({item.start for item in promised.assignments})
-        return cls(starts, [used[start] for start in starts], drain)
-
-    def hosts(self, time: float) -> int:
-        """Return the most hosts that are in use by the schedule once the next tasks start, within the drain."""
-        begin, end = bisect_right(self.starts, time), bisect_right(self.starts, time + self.drain * (1 + _RELATIVE))
-        return max(self.used[begin:end], default=0)
-
-
-class _PlannedLoans:
-    """Starts tasks in the order of their names, their places, on their planned counts, and lends what is idle."""
-
-    def __init__(self, counts: Sequence[int], reserve: _Reserve | None = None) -> None:
-        self._counts = counts
-        self._reserve = reserve
+    def __init__(self, places: Sequence[Assignment], limits: Sequence[float], problem: Problem) -> None:
+        """Begin with nothing started; `limits` are the latest ends by place."""
+        elastic = (problem.elastic or {}).values()
+        self._places = places
+        self._limits = limits
+        self._unstarted = list(range(len(places)))
+        self._drain = max((task.drain for task in elastic), default=0.0)
+        self._ahead = any(task.grow_cost + task.shrink_cost + task.drain > 0 for task in elastic)
 
     def reshape(self, pool: ElasticPool, parameters: ElasticParameters) -> Allocation:
-        """Start tasks until the first that has too few hosts, taking loans back; then lend what is not reserved."""
+        """Start tasks until the first that has too few hosts, taking loans back; then lend what is not needed soon."""
         draft = Draft(pool)
+        again = self._start(draft)
+        aside, needed = self._look_ahead(draft) if self._ahead else (0, math.inf)
+        take_back(draft, aside, self._kept, partial(self._late, pool.time, 2))
+        draft.idle -= aside
+        lend_hosts(
+            draft,
+            parameters.payback,
+            partial(self._kept_early, pool.time, 2),
+            lambda progress, hosts: self._safe(draft, progress, hosts, needed),
+            needed - pool.time,
+        )
+        draft.idle += aside
+        if self._ahead and spare_hosts(draft, self._kept):
+            again = min(again, needed)
+        return replace(draft.allocation(), again=again)
+
+    def _start(self, draft: Draft) -> float:
+        """Start tasks; return when one that has come is to start at the latest, infinite where it waits for hosts."""
+        time = draft.pool.time
         for progress in sorted(draft.waiting, key=lambda each: each.task.id):
-            hosts = self._kept(progress)
+            place = int(progress.task.id)
+            hosts, promised = self._kept(progress), self._places[place].start
+            if place != self._unstarted[0] and promised > time:
+                return promised
             if hosts > draft.idle + spare_hosts(draft, self._kept):
                 break
-            take_back(draft, hosts, self._kept)
+            if hosts > draft.idle:
+                early = self._ahead and promised - self._drain > time
+                kept = partial(self._kept_early, time, 1) if early else self._kept
+                if hosts > draft.idle + spare_hosts(draft, kept):
+                    break
+                take_back(draft, hosts, kept, partial(self._late, time, 2))
             draft.set(progress, hosts)
-        kept = sum(self._kept(each) for each in draft.having)
-        aside = 0 if self._reserve is None else max(self._reserve.hosts(pool.time) - kept, 0)
-        take_back(draft, aside, self._kept)
-        draft.idle -= aside
-        lend_hosts(draft, parameters.payback, self._kept)
-        draft.idle += aside
-        return draft.allocation()
+            self._unstarted.remove(place)
+        return math.inf
+
+    def _look_ahead(self, draft: Draft) -> tuple[int, float]:
+        """Return the hosts that starts need which are due within a drain, and when others must leave at the latest.
+
+        The former are those beyond what tasks leave that are promised to end by then.
+        """
+        need, most = 0, 0
+        for place in self._unstarted:
+            item = self._places[place]
+            if item.start - self._drain > draft.pool.time:
+                return most, item.start - self._drain
+            need += len(item.hosts)
+            most = max(most, need - self._left_by(draft, item.start * (1 + _RELATIVE)))
+        return most, math.inf
+
+    def _left_by(self, draft: Draft, time: float) -> int:
+        """Return the promised hosts of started tasks that are to end by then."""
+        return sum(self._kept(each) for each in draft.having if self._limits[int(each.task.id)] <= time)
 
     def _kept(self, progress: ElasticProgress) -> int:
-        return self._counts[int(progress.task.id)]
+        return len(self._places[int(progress.task.id)].hosts)
+
+    def _kept_early(self, time: float, changes: int, progress: ElasticProgress) -> int:
+        """Return the hosts that a task keeps unless others need theirs: all of one that would be late without."""
+        return progress.task.most if self._late(time, changes, progress) else self._kept(progress)
+
+    def _late(self, time: float, changes: int, progress: ElasticProgress) -> bool:
+        """Return whether a task ends late if it gives hosts back so many times until it has those promised."""
+        task = progress.task
+        shrinking = (changes if progress.hosts else changes - 1) * task.shrink_cost
+        end = time + progress.pause + shrinking + progress.left * task.on(self._kept(progress))
+        return task.shrink_cost > 0 and end > self._limits[int(task.id)]
+
+    def _safe(self, draft: Draft, progress: ElasticProgress, hosts: int, needed: float) -> bool:
+        """Return whether a task that grows ends in time even if it has its loan only until it is needed."""
+        task, time = progress.task, draft.pool.time
+        if progress.began is None and self._drain and hosts - draft.held(progress) > draft.idle - draft.pool.draining:
+            return False  # it would begin later
+        if task.grow_cost + task.shrink_cost == 0:
+            return True
+        begin = time + progress.pause + (task.grow_cost if progress.hosts else 0.0)
+        back = max(begin, needed)
+        left = progress.left - (back - begin) / task.on(hosts)
+        if left <= 0.0:
+            return True
+        return back + task.shrink_cost + left * task.on(self._kept(progress)) <= self._limits[int(task.id)]
 
 
 def _tasks(problem: Problem, places: Sequence[Assignment]) -> list[ElasticTask]:

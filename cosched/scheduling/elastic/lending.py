@@ -25,7 +25,12 @@ def spare_hosts(draft: Draft, kept: Callable[[ElasticProgress], int]) -> int:
     return sum(draft.held(each) - _least_held(draft, each, kept(each)) for each in draft.having)
 
 
-def take_back(draft: Draft, hosts: int, kept: Callable[[ElasticProgress], int]) -> None:
+def take_back(
+    draft: Draft,
+    hosts: int,
+    kept: Callable[[ElasticProgress], int],
+    wholly: Callable[[ElasticProgress], bool] = lambda _progress: False,
+) -> None:
     """Take hosts back, a useful step at a time, until enough are idle.
 
     The next step is taken where it delays least for each host.
@@ -34,16 +39,24 @@ def take_back(draft: Draft, hosts: int, kept: Callable[[ElasticProgress], int]) 
         draft: the allocation in the making; it has as many that are idle or spare.
         hosts: how many are wanted.
         kept: hosts that a task keeps.
+        wholly: whether a task gives all others at once.
     """
     while draft.idle < hosts:
         steps = [step for each in draft.having if (step := _step_down(draft, each, kept(each))) is not None]
         if not steps:
             return
         lender = min(steps, key=lambda step: (step.delay, step.progress.task.id))
-        draft.set(lender.progress, draft.held(lender.progress) - lender.hosts)
+        each, less = lender.progress, draft.held(lender.progress) - lender.hosts
+        draft.set(each, _least_held(draft, each, kept(each)) if wholly(each) else less)
 
 
-def lend_hosts(draft: Draft, payback: float, kept: Callable[[ElasticProgress], int]) -> None:
+def lend_hosts(
+    draft: Draft,
+    payback: float,
+    kept: Callable[[ElasticProgress], int],
+    allowed: Callable[[ElasticProgress, int], bool] = lambda _progress, _hosts: True,
+    horizon: float | None = None,
+) -> None:
     """Give hosts to the tasks with the largest gain where that pays.
 
     Idle ones are given first; then they move from smaller gains to larger ones.
@@ -52,10 +65,14 @@ def lend_hosts(draft: Draft, payback: float, kept: Callable[[ElasticProgress], i
         draft: the allocation in the making.
         payback: how many times its cost a change must save.
         kept: hosts that nobody may borrow of a task.
+        allowed: whether a task may grow to so many hosts.
+        horizon: seconds that hosts stay; None: until the first task ends, if others wait.
     """
-    horizon = min((draft.remaining(each) for each in draft.having), default=0.0) if draft.waiting else math.inf
+    if horizon is None:
+        horizon = min((draft.remaining(each) for each in draft.having), default=0.0) if draft.waiting else math.inf
     while True:
-        growths = [step for each in draft.having if (step := _step_up(draft, each, payback, horizon)) is not None]
+        steps = (_step_up(draft, each, payback, horizon, allowed) for each in draft.having)
+        growths = [step for step in steps if step is not None]
         if not growths:
             return
         best = max(growths, key=lambda step: (step.gain, step.progress.task.id))
@@ -104,14 +121,20 @@ def _step_down(draft: Draft, progress: ElasticProgress, kept: int) -> _Step | No
     return _step(progress, max(progress.task.narrower(held) or least, least), held) if held > least else None
 
 
-def _step_up(draft: Draft, progress: ElasticProgress, payback: float, horizon: float) -> _Step | None:
-    """Return the next useful step of a task, or the first one that pays on idle hosts."""
+def _step_up(
+    draft: Draft,
+    progress: ElasticProgress,
+    payback: float,
+    horizon: float,
+    allowed: Callable[[ElasticProgress, int], bool],
+) -> _Step | None:
+    """Return the next useful step of a task, or the first one that pays on idle hosts, of those that are allowed."""
     held = draft.held(progress)
     wider = progress.task.wider(held)
     if wider is None:
         return None
     step = _step(progress, held, wider)
-    while not _pays(draft, step, payback, horizon):
+    while not (_pays(draft, step, payback, horizon) and allowed(progress, wider)):
         wider = progress.task.wider(wider)
         if wider is None or wider - held > draft.idle:
             return None

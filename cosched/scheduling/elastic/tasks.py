@@ -157,6 +157,7 @@ class ElasticPool:
         running: tasks with hosts, in the order in which they got them.
         memory: what the policy remembered at the last event.
         event: number of the event, for what is drawn at it.
+        draining: number of idle hosts that are not free yet.
     """
 
     time: float
@@ -165,6 +166,7 @@ class ElasticPool:
     running: tuple[ElasticProgress, ...]
     memory: PoolMemory = PoolMemory()
     event: int = 0
+    draining: int = 0
 
     @property
     def idle(self) -> int:
@@ -174,10 +176,17 @@ class ElasticPool:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The number of hosts of each task that shall have any, and what is to be remembered."""
+    """What a policy decides at an event.
+
+    Attributes:
+        hosts: the number of hosts of each task that shall have any.
+        memory: what is to be remembered.
+        again: when the policy wants to decide again, seconds, even if nothing happens before.
+    """
 
     hosts: Mapping[str, int]
     memory: PoolMemory = PoolMemory()
+    again: float = math.inf
 
     def check(self, pool: ElasticPool) -> None:
         """Hold the allocation against the pool that it was made for.

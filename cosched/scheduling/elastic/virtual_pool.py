@@ -61,7 +61,6 @@ def run_elastic(
     policy: Reshaping,
     parameters: ElasticParameters,
     after: Mapping[str, Sequence[str]] | None = None,
-    moments: Iterable[float] = (),
     window: int | None = None,
 ) -> list[ElasticRun]:
     """Run tasks as they come until all have ended.
@@ -69,10 +68,9 @@ def run_elastic(
     Args:
         tasks: in any order; none needs more than the hosts at its least.
         hosts: number of hosts.
-        policy: decides at each arrival, each end and each time that hosts have been drained.
+        policy: decides at each arrival, each end, each time that hosts have been drained, and when it wants to.
         parameters: of the policy.
         after: tasks that must have ended before a task comes, by its name.
-        moments: further times at which the policy decides.
         window: the policy sees so many waiting tasks, the first by name; None: all.
 
     Returns:
@@ -83,7 +81,7 @@ def run_elastic(
         RuntimeError: the policy starts nothing although nothing runs.
     """
     queue = _ComingTasks(tasks, hosts, after or {}, window)
-    return _VirtualPool(queue, hosts, policy, parameters).run(sorted(moments, reverse=True))
+    return _VirtualPool(queue, hosts, policy, parameters).run()
 
 
 class _ComingTasks:
@@ -240,15 +238,14 @@ class _VirtualPool:
         self._free = hosts
         self._draining: list[tuple[float, int]] = []  # when, how many
         self._memory = PoolMemory()
+        self._again = math.inf
         self._events = 0
 
-    def run(self, moments: list[float]) -> list[ElasticRun]:
-        """Return the runs by their ends; the further moments are in descending order."""
+    def run(self) -> list[ElasticRun]:
+        """Return the runs by their ends."""
         runs: list[ElasticRun] = []
         while self._queue.left or self._jobs:
-            time = min(self._next(), moments[-1] if moments else math.inf)
-            while moments and moments[-1] <= time:
-                moments.pop()
+            time = self._next()
             if math.isinf(time):
                 raise RuntimeError(f"none of {len(self._jobs) + self._queue.left} waiting tasks is started")
             while self._draining and self._draining[0][0] <= time:
@@ -261,14 +258,14 @@ class _VirtualPool:
             pool = self._state(time)
             allocation = self._policy.reshape(pool, self._parameters)
             allocation.check(pool)
-            self._memory = allocation.memory
+            self._memory, self._again = allocation.memory, allocation.again
             self._apply(allocation, time)
             self._deliver(time)
         return runs
 
     def _next(self) -> float:
         ends = [job.end for job in self._granted.values()]
-        return min(*ends, self._queue.next, self._draining[0][0] if self._draining else math.inf, math.inf)
+        return min(*ends, self._queue.next, self._draining[0][0] if self._draining else math.inf, self._again)
 
     def _end_jobs(self, time: float) -> Sequence[ElasticRun]:
         ended = [job for job in self._granted.values() if job.end <= time or job.left_at(time) < _NOTHING]
@@ -281,7 +278,9 @@ class _VirtualPool:
     def _state(self, time: float) -> ElasticPool:
         self._events += 1
         running = tuple(job.progress(time) for job in self._granted.values())
-        return ElasticPool(time, self._hosts, tuple(self._waiting.values()), running, self._memory, self._events)
+        draining = sum(hosts for _, hosts in self._draining)
+        waiting = tuple(self._waiting.values())
+        return ElasticPool(time, self._hosts, waiting, running, self._memory, self._events, draining)
 
     def _apply(self, allocation: Allocation, time: float) -> None:
         """Take hosts away first; what is given is delivered as hosts become free."""
@@ -313,8 +312,8 @@ class _VirtualPool:
             self._waiting = dict(sorted(self._waiting.items(), key=lambda item: _arrival(item[1])))
 
     def _deliver(self, time: float) -> None:
-        """Hand free hosts to the tasks that they were granted to; they work once all are there."""
-        for job in self._granted.values():
+        """Hand free hosts to the tasks they were granted to, first those that start; they work once all are there."""
+        for job in sorted(self._granted.values(), key=lambda job: job.working > 0):
             missing = job.granted - job.working - job.collected
             if missing > 0:
                 part = min(missing, self._free)

@@ -85,6 +85,22 @@ def test_hosts_that_drain_leave_early_enough() -> None:
     assert widths(pieces, "b") == [(5.0, 6)]
 
 
+def test_who_is_behind_a_task_that_is_not_released_starts_when_promised() -> None:
+    problem = mixed(0, release=(0.0, 5.0))
+    pieces = expected_schedule(problem, decode(problem, a_plan([1, 0], [8, 6])))  # b at 5, then a on all eight at 20
+    assert widths(pieces, "b") == [(5.0, 6)]
+    assert widths(pieces, "a") == [(20.0, 8)]
+
+
+def test_a_loan_is_made_where_its_task_ends_in_time_all_the_same() -> None:
+    problem = mixed(0, release=(0.0, 5.0), cost=12.0)
+    pieces = expected_schedule(problem, decode(problem, a_plan([1, 0], [2, 6])))
+    assert widths(pieces, "a") == [(0.0, 8), (5.0, 2)]  # 5 s on eight hosts, 12 s of change, 20 s on two: before 40
+    later = mixed(0, release=(0.0, 5.0), cost=16.0)
+    pieces = expected_schedule(later, decode(later, a_plan([1, 0], [2, 6])))
+    assert widths(pieces, "a") == [(0.0, 2)]  # it would end at 41
+
+
 def test_a_change_that_costs_more_than_it_saves_is_not_made() -> None:
     problem = mixed(0, release=(0.0, 5.0), cost=30.0)
     promised = decode(problem, a_plan([1, 0], [2, 6]))

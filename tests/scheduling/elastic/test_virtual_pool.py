@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,15 +21,17 @@ class Script(ElasticPolicy):
     name = ElasticPolicyName.EQUI
     summary = "for tests"
 
-    def __init__(self, *steps: dict[str, int]) -> None:
+    def __init__(self, *steps: dict[str, int], again: float = math.inf) -> None:
         self._steps = list(steps)
+        self._again = again
         self.pools: list[ElasticPool] = []
 
     def reshape(self, pool: ElasticPool, parameters: ElasticParameters) -> Allocation:
         self.pools.append(pool)
         there = {each.task.id for each in (*pool.running, *pool.waiting)}
         step = self._steps[min(len(self.pools), len(self._steps)) - 1]
-        return Allocation({name: hosts for name, hosts in step.items() if name in there})
+        hosts = {name: hosts for name, hosts in step.items() if name in there}
+        return Allocation(hosts, again=self._again if pool.time < self._again else math.inf)
 
 
 def test_progress_goes_on_at_the_speed_of_the_hosts() -> None:
@@ -58,6 +62,21 @@ def test_hosts_are_free_after_the_drain_and_what_waits_for_them_starts_then() ->
     assert runs["second"].started == pytest.approx(6.0)
     assert runs["second"].waited == pytest.approx(2.0)
     assert runs["first"].finished == pytest.approx(4.0 + 48.0 / 4)
+
+
+def test_who_starts_has_free_hosts_before_who_grows() -> None:
+    """The one that grew had the free hosts, and the other began once all had drained."""
+    first, second = firm(elastic_task("first", 80.0), drain=2.0), firm(elastic_task("second", 80.0), drain=2.0)
+    third = elastic_task("third", 40.0, 4, submitted=4.0)
+    script = Script({"first": 1, "second": 3}, {"first": 2, "second": 2, "third": 4})
+    runs = {run.task.id: run for run in run_elastic([first, second, third], 8, script, PARAMETERS)}
+    assert runs["third"].started == pytest.approx(4.0)
+
+
+def test_a_policy_may_decide_again_when_it_wants_to() -> None:
+    script = Script({"first": 8}, again=3.0)
+    run_elastic([elastic_task("first", 80.0)], 8, script, PARAMETERS)
+    assert [pool.time for pool in script.pools[:2]] == [0.0, 3.0]
 
 
 def test_a_suspended_task_waits_and_goes_on_where_it_was() -> None:

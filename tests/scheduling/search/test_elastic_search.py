@@ -132,6 +132,7 @@ def test_deadlines_first_counts_promised_ends() -> None:
     assert int(search.objective // 1e6) == late
 
 
-def test_lending_delays_nobody() -> None:
+@pytest.mark.parametrize(("cost", "drain"), [(0.0, 0.0), (0.0, 5.0), (3.0, 5.0), (20.0, 5.0)])
+def test_lending_delays_nobody(cost: float, drain: float) -> None:
     """A small share of `python -m benchmarks.elastic --only lending`, which draws 10,000 queues."""
-    assert delayed_queues(300, 10_001) == (0, 9_000)
+    assert delayed_queues(300, 10_001, cost, drain) == (0, 9_000)

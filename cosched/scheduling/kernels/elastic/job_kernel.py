@@ -25,9 +25,7 @@ __all__ = [
     "end_elastic",
     "end_rigid",
     "insert",
-    "left_of_rigid",
     "take_away",
-    "too_late",
 ]
 
 RELATIVE = 1e-9  # of a time, what rounding might be; as in `expected`
@@ -52,12 +50,6 @@ def begin_elastic(problem: ElasticTables, job: Any) -> None:
     job.grow, job.shrink, job.drain = problem.costs[row, 0], problem.costs[row, 1], problem.costs[row, 2]
     job.granted, job.left, job.rest, job.stale = 0, 1.0, 1.0, 1
     job.since, job.paused, job.began, job.end = 0.0, 0.0, -1.0, np.inf
-
-
-@borrowing
-def too_late(end: float, job: Any) -> bool:
-    """Return whether a job that is to end then ends later than it should, whatever rounding does."""
-    return bool(end - 2 * RELATIVE * job.seconds > job.limit)
 
 
 @borrowing
@@ -120,35 +112,38 @@ def _deliver_in_turn(
     places: NDArray[np.int64],
     ends: NDArray[np.float64],
 ) -> None:
-    """Hand out free hosts where there are too few for all: the job that started first is served first."""
+    """Hand out free hosts where there are too few for all: first to jobs that start, in the order of their turns."""
     elastic, rigid, unserved = places[0], places[1], places[2]
     pool.owed, soonest = 0, np.inf
-    number, others, index = pool.unserved, 0, 0
-    pool.unserved = 0
-    while index < pool.elastic or others < number:
-        place = elastic[index] if index < pool.elastic else unserved[others]
-        if others < number and jobs[unserved[others]].turn <= jobs[place].turn:
-            place = unserved[others]
-            others += 1
-        else:
-            index += 1
-        job = jobs[place]
-        missing = job.held - job.working - job.collected
-        if missing <= 0:
-            continue
-        part = min(missing, pool.free)
-        job.collected += part
-        pool.free -= part
-        if part < missing:
-            pool.owed = 1
-            if job.elastic < 0:
-                unserved[pool.unserved] = place
-                pool.unserved += 1
-        elif job.elastic < 0:
-            pool.rigid = insert(rigid, ends, pool.rigid, place, _begin_work(pool, job))
-        else:
-            job.collected = 0
-            _work_on(steps, pool, job, job.held)
+    for growing in range(2):
+        number, others, index = 0 if growing else pool.unserved, 0, 0
+        pool.unserved -= number
+        while index < pool.elastic or others < number:
+            place = elastic[index] if index < pool.elastic else unserved[others]
+            if others < number and jobs[unserved[others]].turn <= jobs[place].turn:
+                place = unserved[others]
+                others += 1
+            else:
+                index += 1
+                if (jobs[place].working > 0) != growing:
+                    continue
+            job = jobs[place]
+            missing = job.held - job.working - job.collected
+            if missing <= 0:
+                continue
+            part = min(missing, pool.free)
+            job.collected += part
+            pool.free -= part
+            if part < missing:
+                pool.owed = 1
+                if job.elastic < 0:
+                    unserved[pool.unserved] = place
+                    pool.unserved += 1
+            elif job.elastic < 0:
+                pool.rigid = insert(rigid, ends, pool.rigid, place, _begin_work(pool, job))
+            else:
+                job.collected = 0
+                _work_on(steps, pool, job, job.held)
     for index in range(pool.elastic):
         soonest = min(soonest, jobs[elastic[index]].end)
     pool.soonest = soonest
@@ -158,9 +153,7 @@ def _deliver_in_turn(
 def _begin_work(pool: Any, job: Any) -> float:
     """Begin a job that is not elastic; return when it ends."""
     job.since = pool.time
-    end = pool.time + job.seconds
-    pool.late |= too_late(end, job)
-    return float(end)
+    return float(pool.time + job.seconds)
 
 
 @borrowing
@@ -198,7 +191,7 @@ def end_rigid(
     while index >= 0 and ends[index] - time <= RELATIVE * ends[index]:
         job = jobs[rigid[index]]
         near = ends[index] - time <= RELATIVE * job.seconds
-        if ends[index] <= time or (near and left_of_rigid(job, time) < _NOTHING):
+        if ends[index] <= time or (near and _left_of_rigid(job, time) < _NOTHING):
             pool.free += job.kept
             pool.idle += job.kept
             pool.late |= time > job.limit
@@ -215,7 +208,7 @@ def end_rigid(
 
 
 @borrowing
-def left_of_rigid(job: Any, time: float) -> float:
+def _left_of_rigid(job: Any, time: float) -> float:
     """Return the part of a job at work that is not elastic that is still to do."""
     return float(max(1.0 - max(0.0, time - job.since) / job.seconds, 0.0))
 

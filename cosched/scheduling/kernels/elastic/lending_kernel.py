@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
-__all__ = ["JOB", "POOL", "STEP", "ElasticTables", "left_at", "lend_hosts", "look", "take_back"]
+__all__ = ["JOB", "POOL", "STEP", "ElasticTables", "left_at", "lend_hosts", "look", "spare_in_time", "take_back"]
 
 JOB = np.dtype(
     [
@@ -27,9 +27,9 @@ JOB = np.dtype(
         ("held", np.int64),  # hosts that it is to have after this event, 0 until it starts
         ("working", np.int64),  # hosts that work for it, where it is elastic
         ("collected", np.int64),  # hosts that stand by until all that were granted are there
-        ("reserved", np.int64),  # hosts in use by the promised schedule once it has started there
         ("turn", np.int64),  # how many jobs started before it
-        ("ready", np.float64),  # when it may start
+        ("ready", np.float64),  # when it is released
+        ("promised", np.float64),  # when it is to start at the latest
         ("limit", np.float64),  # when it is to end at the latest
         ("seconds", np.float64),  # run time on the hosts that work for it, at first on those promised
         ("since", np.float64),  # when a job that is not elastic began
@@ -58,8 +58,10 @@ POOL = np.dtype(
     [
         ("time", np.float64),  # of the event
         ("soonest", np.float64),  # the first end of an elastic job
-        ("horizon", np.float64),  # seconds that lent hosts are likely to stay
         ("payback", np.float64),  # times its cost that a change must save
+        ("drain", np.float64),  # the longest drain
+        ("needed", np.float64),  # until then loans last, but for tasks that are on time all the same
+        ("again", np.float64),  # when the next event is at the latest
         ("idle", np.int64),  # hosts that nobody is to have
         ("spare", np.int64),  # hosts beyond those promised
         ("free", np.int64),  # hosts that work for nobody, stand by for nobody and do not drain
@@ -106,7 +108,7 @@ class ElasticTables(NamedTuple):
         steps: (E · (N + 1),) records of each task's numbers of hosts, from 0 on.
         costs: (E, 3) seconds of a growth, of a shrinking, and until a host has drained.
         drain: the longest drain.
-        costly: whether any change of hosts costs seconds.
+        ahead: whether hosts must leave before they are needed, or changes cost seconds.
         moments: ascending, the times at which tasks are released.
         payback: how many times its cost a change must save.
     """
@@ -119,7 +121,7 @@ class ElasticTables(NamedTuple):
     steps: NDArray[Any]
     costs: NDArray[np.float64]
     drain: float
-    costly: bool
+    ahead: bool
     moments: NDArray[np.float64]
     payback: float
 
@@ -145,21 +147,64 @@ def look(pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64]) -> None:
 
 
 @borrowing
-def take_back(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], hosts: int) -> None:
-    """Take hosts back, a useful step at a time where it delays least for each host, until enough are idle."""
+def take_back(
+    steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], hosts: int, early: bool
+) -> None:
+    """Take hosts back, a useful step at a time where it delays least for each host, until enough are idle.
+
+    `early` only of jobs that are on time without them.
+    """
     look(pool, jobs, elastic)
     while pool.idle < hosts and pool.spare > 0:
         chosen, least, fewer = -1, np.inf, 0
         for index in range(pool.elastic):
             place = elastic[index]
             job = jobs[place]
-            if job.held <= job.kept:
+            if job.held <= job.kept or (early and not _on_time(steps, pool, job, 1)):
                 continue
             lower = max(steps[job.first + job.held].narrower, job.kept)
             delay = steps[job.first + lower].delay * job.rest
             if chosen < 0 or delay < least or (delay == least and place < chosen):
                 chosen, least, fewer = place, delay, lower
+        if chosen < 0:
+            return
+        if not _on_time(steps, pool, jobs[chosen], 2):
+            fewer = jobs[chosen].kept  # else the next time would make it late
         _give(pool, jobs[chosen], fewer)
+
+
+@borrowing
+def spare_in_time(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64]) -> int:
+    """Return the hosts beyond those promised of jobs that are on time without them."""
+    look(pool, jobs, elastic)
+    found = 0
+    for index in range(pool.elastic):
+        job = jobs[elastic[index]]
+        if job.held > job.kept and _on_time(steps, pool, job, 1):
+            found += job.held - job.kept
+    return int(found)
+
+
+@borrowing
+def _on_time(steps: NDArray[Any], pool: Any, job: Any, changes: int) -> bool:
+    """Return whether a job ends in time if it gives hosts back so many times until it has those promised."""
+    if job.shrink == 0.0:
+        return True
+    pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
+    shrinking = (changes if job.granted > 0 else changes - 1) * job.shrink
+    return bool(pool.time + pause + shrinking + job.rest * steps[job.first + job.kept].seconds <= job.limit)
+
+
+@borrowing
+def _safe(steps: NDArray[Any], pool: Any, job: Any) -> bool:
+    """Return whether a job that grows ends in time even if it has its loan only until it is needed."""
+    if job.grow + job.shrink == 0.0:
+        return True
+    pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
+    begin = pool.time + pause + (job.grow if job.granted > 0 else 0.0)
+    back = max(begin, pool.needed)
+    rest = job.rest - (back - begin) / steps[job.first + job.wider].seconds
+    return bool(rest <= 0.0 or back + job.shrink + rest * steps[job.first + job.kept].seconds <= job.limit)
 
 
 @borrowing
@@ -212,14 +257,20 @@ def _find_growth(steps: NDArray[Any], pool: Any, job: Any) -> None:
     """
     here, resize = steps[job.first + job.held], job.grow + job.shrink
     job.stale, job.wider, job.gain = 0, here.wider, here.gain / job.rest
-    if job.granted == 0 or (resize == 0.0 and job.held >= job.granted):
+    begins_later = job.began < 0.0 and pool.drain > 0.0  # if some of its hosts are not free yet
+    if resize == 0.0 and (job.granted == 0 or job.held >= job.granted) and not begins_later:
         return  # it costs nothing
     within = _within(steps, pool, job)
-    if within < pool.payback * resize:
+    if job.granted > 0 and within < pool.payback * resize:
         job.wider = 0  # no growth pays, however much quicker the job would be
-    while job.wider > 0 and not _pays(steps, pool, job, within, 0.0):
+    most = pool.idle
+    if begins_later:
+        job.stale, most = 1, pool.idle - pool.draining
+        if job.wider - job.held > most:
+            job.wider = 0
+    while job.wider > 0 and not (_pays(steps, pool, job, within, 0.0) and _safe(steps, pool, job)):
         job.stale, job.wider = 1, steps[job.first + job.wider].wider
-        if job.wider - job.held > pool.idle:
+        if job.wider - job.held > most:
             job.wider = 0
     if job.stale and job.wider > 0:
         job.gain = (steps[job.first + job.wider].speed - here.speed) / (job.wider - job.held) / job.rest
@@ -229,7 +280,7 @@ def _find_growth(steps: NDArray[Any], pool: Any, job: Any) -> None:
 def _within(steps: NDArray[Any], pool: Any, job: Any) -> float:
     """Return the seconds in which a growth of a job saves what it does."""
     pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
-    return float(min(pool.horizon, pause + job.rest * steps[job.first + job.held].seconds))
+    return float(min(pool.needed - pool.time, pause + job.rest * steps[job.first + job.held].seconds))
 
 
 @borrowing
@@ -295,7 +346,7 @@ def _find_losses(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: ND
         place = elastic[index]
         job = jobs[place]
         job.loss = np.inf
-        if job.held > job.kept and place != borrower:
+        if job.held > job.kept and place != borrower and _on_time(steps, pool, job, 2):
             job.lower = max(steps[job.first + job.held].narrower, job.kept)
             job.loss = steps[job.first + job.lower].gain / job.rest
 

@@ -1,7 +1,6 @@
 """Expect what becomes of plans with elastic tasks, in machine code: the times of `elastic.expected`.
 
-A plan's promise is given. First hosts go to whoever is next as soon as there are enough; where that ends a task later
-than promised, hosts are lent from the gaps of the promised schedule only; where that does, too, none are lent.
+A plan's promise is given. Hosts go to whoever is next in the order of the promised starts as soon as there are enough.
 """
 
 from __future__ import annotations
@@ -16,12 +15,9 @@ from cosched.scheduling.kernels.elastic.job_kernel import (
     deliver,
     end_elastic,
     end_rigid,
-    insert,
-    left_of_rigid,
     take_away,
-    too_late,
 )
-from cosched.scheduling.kernels.elastic.lending_kernel import JOB, POOL, lend_hosts, look, take_back
+from cosched.scheduling.kernels.elastic.lending_kernel import JOB, POOL, lend_hosts, look, spare_in_time, take_back
 from cosched.scheduling.kernels.jit import borrowing, compiled
 
 if TYPE_CHECKING:
@@ -55,24 +51,20 @@ def expected_spans(
         wanted: (P,) plans that are looked at; nothing is filled in for the others.
         begun: (P, m) by task, filled in.
         ended: (P, m) by task, filled in.
-        used: (P, 3) filled in: the sums of hosts × (end − begin) and of hosts × (end² − begin²) over all pieces, and 0
-            where hosts go to whoever is next, 1 where they are lent from the gaps, 2 where they are not.
+        used: (P, 3) filled in: the sums of hosts × (end − begin) and of hosts × (end² − begin²) over all pieces, and 1
+            where loans would end somebody later than promised and none are made, else 0.
     """
     tasks, hosts = orders.shape[1], problem.plain.free.shape[0]
     pools, jobs = np.zeros(1, dtype=POOL), np.zeros(tasks, dtype=JOB)  # a record does not keep its array alive
     places, times = np.zeros((4, tasks), dtype=np.int64), np.zeros(tasks)
-    draining, gaps = np.zeros((2, hosts + 1)), np.zeros(2 * tasks)
+    draining = np.zeros((2, hosts + 1))
     for plan in np.flatnonzero(wanted):
         due, begins, finishes = ends[plan], begun[plan], ended[plan]
         _sort_places(problem, orders[plan], counts[plan], starts[plan], due, jobs)
-        way = 0
-        if not _run(problem, pools[0], jobs, places, times, draining, problem.moments, False, begins, finishes):
-            way = 1
-            moments = _find_gaps(problem.drain, jobs, starts[plan], due, places[0], times, gaps)
-            if not _run(problem, pools[0], jobs, places, times, draining, gaps[:moments], True, begins, finishes):
-                way = 2
-                _as_promised(pools[0], counts[plan], starts[plan], due, begins, finishes)
-        used[plan, 0], used[plan, 1], used[plan, 2] = pools[0].area, pools[0].moment, way
+        lent = _run(problem, pools[0], jobs, places, times, draining, begins, finishes)
+        if not lent:
+            _as_promised(pools[0], counts[plan], starts[plan], due, begins, finishes)
+        used[plan, 0], used[plan, 1], used[plan, 2] = pools[0].area, pools[0].moment, not lent
 
 
 @borrowing
@@ -96,52 +88,8 @@ def _sort_places(
     for job in jobs:
         task = job.task
         job.elastic, job.kept, job.ready = problem.elastic[task], counts[task], release[task]
-        job.held, job.limit = 0, due[task] * (1 + RELATIVE)
+        job.held, job.promised, job.limit = 0, starts[task], due[task] * (1 + RELATIVE)
         job.seconds = seconds[task, job.kept - 1]
-
-
-@borrowing
-def _find_gaps(
-    drain: float,
-    jobs: NDArray[Any],
-    starts: NDArray[np.float64],
-    due: NDArray[np.float64],
-    places: NDArray[np.int64],
-    ends: NDArray[np.float64],
-    moments: NDArray[np.float64],
-) -> int:
-    """Have jobs come at their promised starts, and note how many hosts the promised schedule then has in use.
-
-    Returns:
-        How many `moments` there are now: the promised starts and, where hosts drain, the times at which they must begin
-        to, ascending.
-    """
-    tasks = jobs.shape[0]
-    number, used, group = 0, 0, 0
-    for place in range(tasks):
-        job = jobs[place]
-        job.held, job.ready = 0, starts[job.task]
-        while number > 0 and ends[number - 1] <= job.ready:
-            number -= 1
-            used -= jobs[places[number]].kept
-        number = insert(places, ends, number, place, due[job.task])
-        used += job.kept
-        group = group if jobs[group].ready == job.ready else place
-        for other in range(group, place + 1):  # those that start together
-            jobs[other].reserved = used
-    if drain == 0.0:
-        for place in range(tasks):
-            moments[place] = jobs[place].ready
-        return int(tasks)
-    late, soon = 0, 0
-    for index in range(2 * tasks):
-        if soon < tasks and max(jobs[soon].ready - drain, 0.0) <= jobs[late].ready:
-            moments[index] = max(jobs[soon].ready - drain, 0.0)
-            soon += 1
-        else:
-            moments[index] = jobs[late].ready
-            late += 1
-    return 2 * int(tasks)
 
 
 @borrowing
@@ -169,27 +117,24 @@ def _run(
     places: NDArray[np.int64],
     ends: NDArray[np.float64],
     draining: NDArray[np.float64],
-    moments: NDArray[np.float64],
-    reserved: bool,
     begun: NDArray[np.float64],
     ended: NDArray[np.float64],
 ) -> bool:
     """Run all jobs from event to event; return False as soon as one ends later than promised.
 
-    The events are `moments`, ends, and times at which hosts have drained. `places` is room for jobs: elastic ones in
-    the order of their starts, others at work by their `ends`, descending, others that are not at work yet in the order
-    of their starts, and lenders.
+    The events are releases, ends, times at which hosts have drained, and times at which hosts must begin to leave.
+    `places` is room for jobs: elastic ones in the order of their starts, others at work by their `ends`, descending,
+    others that are not at work yet in the order of their starts, and lenders.
     """
     steps, elastic, rigid, unserved = problem.steps, places[0], places[1], places[2]
-    waits = problem.before.shape[0] > 0 and not reserved
-    costly, reach = problem.costly, problem.drain * (1 + RELATIVE) if reserved else 0.0
+    waits, ahead = problem.before.shape[0] > 0, problem.ahead
     hosts, left = problem.plain.free.shape[0], jobs.shape[0]
-    _empty(pool, hosts, problem.payback)
+    _empty(pool, hosts, problem)
     if waits:
         ended[:] = np.inf
     while left > 0:
         pool.seen = 0
-        pool.time = _next_time(pool, ends, draining, moments)
+        pool.time = _next_time(pool, ends, draining, problem.moments)
         if pool.time == np.inf:
             return False
         if pool.groups > 0:
@@ -200,12 +145,12 @@ def _run(
         if pool.owed:
             look(pool, jobs, elastic)
             deliver(steps, pool, jobs, places, ends)
-        waiting = _start_jobs(problem, pool, jobs, elastic, unserved, ended, waits)
-        if pool.late:
-            return False
+        _start_jobs(problem, pool, jobs, elastic, unserved, ended, waits)
         if pool.elastic > 0:
-            aside = _set_aside(pool, jobs, hosts, reach) if reach > 0.0 else 0
-            _lend(steps, pool, jobs, places, ends, aside, waiting and costly)
+            aside = _look_ahead(pool, jobs, places, problem.drain) if ahead else 0
+            _lend(steps, pool, jobs, places, aside)
+            if ahead and pool.spare > 0:
+                pool.again = min(pool.again, pool.needed)
         if pool.changed:
             take_away(steps, pool, jobs, elastic, draining)
             deliver(steps, pool, jobs, places, ends)
@@ -213,9 +158,9 @@ def _run(
 
 
 @borrowing
-def _empty(pool: Any, hosts: int, payback: float) -> None:
+def _empty(pool: Any, hosts: int, problem: ElasticTables) -> None:
     """Make all hosts of the pool idle."""
-    pool.payback, pool.horizon = payback, np.inf
+    pool.payback, pool.drain, pool.needed, pool.again = problem.payback, problem.drain, np.inf, np.inf
     pool.idle, pool.spare, pool.free = hosts, 0, hosts
     pool.rigid, pool.elastic, pool.unserved, pool.turn = 0, 0, 0, 0
     pool.moments, pool.unstarted, pool.groups, pool.draining = 0, 0, 0, 0
@@ -232,7 +177,7 @@ def _next_time(
     time = moments[pool.moments] if pool.moments < number else np.inf
     if pool.rigid > 0:
         time = min(time, ends[pool.rigid - 1])
-    time = min(time, pool.soonest)
+    time = min(time, pool.soonest, pool.again)
     for index in range(pool.groups):
         time = min(time, draining[0, index])
     while pool.moments < number and moments[pool.moments] <= time:
@@ -263,22 +208,32 @@ def _start_jobs(
     unserved: NDArray[np.int64],
     ended: NDArray[np.float64],
     waits: bool,
-) -> bool:
-    """Start jobs in order until the first that has too few hosts, taking loans back; return whether one waits."""
-    tasks = jobs.shape[0]
+) -> None:
+    """Start jobs in order until the first that has too few hosts, taking loans back.
+
+    A job that is behind one which cannot start yet starts when promised at the earliest, else it might delay that one.
+    """
+    tasks, skipped = jobs.shape[0], False
+    pool.again = np.inf
     while pool.unstarted < tasks and jobs[pool.unstarted].held > 0:
         pool.unstarted += 1
     for place in range(pool.unstarted, tasks):
         job = jobs[place]
-        if job.held > 0 or job.ready > pool.time:
+        if job.held > 0:
             continue
-        if waits and not _may_start(problem.before, problem.first, job.task, ended):
+        if job.ready > pool.time or (waits and not _may_start(problem.before, problem.first, job.task, ended)):
+            skipped = True
             continue
+        if skipped and job.promised > pool.time:
+            pool.again = job.promised
+            return
         if job.kept > pool.idle + pool.spare:
-            pool.late |= job.elastic < 0 and too_late(pool.time + job.seconds, job)
-            return True
+            return
         if job.kept > pool.idle:
-            take_back(problem.steps, pool, jobs, elastic, job.kept)
+            early = problem.ahead and job.promised - problem.drain > pool.time
+            if early and job.kept > pool.idle + spare_in_time(problem.steps, pool, jobs, elastic):
+                return
+            take_back(problem.steps, pool, jobs, elastic, job.kept, early)
         job.held, job.turn, job.working, job.collected, pool.changed = job.kept, pool.turn, 0, 0, 1
         pool.idle -= job.kept
         pool.turn += 1
@@ -289,7 +244,6 @@ def _start_jobs(
             begin_elastic(problem, job)
             elastic[pool.elastic] = place
             pool.elastic += 1
-    return False
 
 
 @borrowing
@@ -302,60 +256,44 @@ def _may_start(before: NDArray[np.int64], first: NDArray[np.int64], task: int, e
 
 
 @borrowing
-def _lend(
-    steps: NDArray[Any],
-    pool: Any,
-    jobs: NDArray[Any],
-    places: NDArray[np.int64],
-    ends: NDArray[np.float64],
-    aside: int,
-    briefly: bool,
-) -> None:
-    """Set hosts aside and lend what else is idle; `briefly` until the next job ends."""
+def _lend(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], places: NDArray[np.int64], aside: int) -> None:
+    """Set hosts aside and lend what else is idle."""
     if aside > 0:
-        take_back(steps, pool, jobs, places[0], aside)
+        take_back(steps, pool, jobs, places[0], aside, False)
     pool.idle -= aside
     if pool.idle > 0 or (pool.spare > 0 and pool.elastic > 1):  # else nobody could give any
-        elastic, rigid, unserved, lenders = places[0], places[1], places[2], places[3]
-        look(pool, jobs, elastic)
-        pool.horizon = _horizon(steps, pool, jobs, elastic, rigid, unserved, ends) if briefly else np.inf
-        lend_hosts(steps, pool, jobs, elastic, lenders)
+        look(pool, jobs, places[0])
+        lend_hosts(steps, pool, jobs, places[0], places[3])
     pool.idle += aside
 
 
 @borrowing
-def _horizon(
-    steps: NDArray[Any],
-    pool: Any,
-    jobs: NDArray[Any],
-    elastic: NDArray[np.int64],
-    rigid: NDArray[np.int64],
-    unserved: NDArray[np.int64],
-    ends: NDArray[np.float64],
-) -> float:
-    """Return the seconds until the next job ends."""
-    horizon, index = np.inf, pool.rigid - 1
-    while index >= 0 and ends[index] <= ends[pool.rigid - 1] * (1 + RELATIVE):  # the first one, whatever rounding does
-        job = jobs[rigid[index]]
-        horizon = min(horizon, left_of_rigid(job, pool.time) * job.seconds)
-        index -= 1
-    for index in range(pool.unserved):
-        horizon = min(horizon, jobs[unserved[index]].seconds)
-    for index in range(pool.elastic):
-        job = jobs[elastic[index]]
-        pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
-        horizon = min(horizon, pause + job.rest * steps[job.first + job.held].seconds)
-    return float(horizon)
+def _look_ahead(pool: Any, jobs: NDArray[Any], places: NDArray[np.int64], drain: float) -> int:
+    """Find until when loans last: until hosts must leave for the next promised start. Starts are due within a drain.
+
+    Returns:
+        The hosts that those need which are due, beyond what jobs leave that are promised to end by then.
+    """
+    need, most = 0, 0
+    pool.needed = np.inf
+    for place in range(pool.unstarted, jobs.shape[0]):
+        job = jobs[place]
+        if job.held > 0:
+            continue
+        if job.promised - drain > pool.time:
+            pool.needed = job.promised - drain
+            break
+        need += job.kept
+        most = max(most, need - _left_by(pool, jobs, places, job.promised * (1 + RELATIVE)))
+    return int(most)
 
 
 @borrowing
-def _set_aside(pool: Any, jobs: NDArray[Any], hosts: int, reach: float) -> int:
-    """Return the hosts that the promised schedule needs beyond those kept, once the next jobs in reach start."""
-    most = 0
-    for place in range(pool.unstarted, jobs.shape[0]):
-        if jobs[place].ready > pool.time + reach:
-            break
-        if jobs[place].ready > pool.time:
-            most = max(most, jobs[place].reserved)
-    kept = hosts - pool.idle - pool.spare
-    return int(max(most - kept, 0))
+def _left_by(pool: Any, jobs: NDArray[Any], places: NDArray[np.int64], time: float) -> int:
+    """Return the promised hosts of started jobs that are to end by then."""
+    hosts = 0
+    for kind, number in ((0, pool.elastic), (1, pool.rigid), (2, pool.unserved)):
+        for index in range(number):
+            job = jobs[places[kind, index]]
+            hosts += job.kept if job.limit <= time else 0
+    return int(hosts)

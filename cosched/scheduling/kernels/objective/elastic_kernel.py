@@ -47,7 +47,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ElasticTables:
         steps=np.array([_step(task, count) for task in tasks for count in range(hosts + 1)], dtype=STEP),
         costs=np.array([(task.grow_cost, task.shrink_cost, task.drain) for task in tasks], dtype=np.float64),
         drain=max(float(task.drain) for task in tasks),
-        costly=any(task.grow_cost + task.shrink_cost > 0 for task in tasks),
+        ahead=any(task.grow_cost + task.shrink_cost + task.drain > 0 for task in tasks),
         moments=np.unique(plain.release),
         payback=float(ElasticParameters().payback),
     )
