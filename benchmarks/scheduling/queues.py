@@ -55,7 +55,9 @@ def _quality(figures: Figures, tasks: int, hosts: int) -> None:
         f"{tasks} tasks on {hosts} hosts".ljust(36) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)",
     )
     rows = [
-        (str(policy), policy, 1.0) for policy in PolicyName if not (policy in _SEARCHES or POLICIES[policy].one_host)
+        (str(name), name, 1.0)
+        for name, policy in POLICIES.items()
+        if not (name in _SEARCHES or policy.one_host or policy.reshapes)
     ]
     rows += [("titan-classic 1000 ms", PolicyName.TITAN_CLASSIC, 1.0)]
     rows += [(f"genetic {budget * 1000:.0f} ms", PolicyName.GENETIC, budget) for budget in BUDGETS]

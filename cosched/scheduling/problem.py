@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.availability import Unavailability
-    from cosched.scheduling.elastic.tasks import ElasticTask
+    from cosched.scheduling.elastic.tasks import ElasticTask, RunningTask
     from cosched.scheduling.licences import Licences
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.ways import ChainWays
@@ -64,6 +64,7 @@ class Problem:
         elastic: tasks that may change their hosts while they run, by index; a plan's count is then what they keep.
             None where there are none.
         licences: what tasks hold of the domain's licences while they run; None where no task asks for any.
+        running: tasks that run already, by index; they go on. None where all wait.
         ways: chains of tasks whose host counts are to be those of one of their ways.
     """
 
@@ -83,6 +84,7 @@ class Problem:
     packing: Packing | None = None
     elastic: Mapping[int, ElasticTask] | None = None
     licences: Licences | None = None
+    running: Mapping[int, RunningTask] | None = None
     ways: tuple[ChainWays, ...] = ()
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
-__all__ = ["Assignment", "Schedule", "check_schedule"]
+__all__ = ["Assignment", "Schedule", "TaskPiece", "check_schedule"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,34 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskPiece:
+    """A time in which a task keeps the same hosts.
+
+    Attributes:
+        task: name of the task.
+        hosts: names of the hosts, in the order of the problem's.
+        start: seconds after the problem's origin.
+        end: likewise.
+    """
+
+    task: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
-    """Assignments in the order of the plan they were decoded from."""
+    """A place for each task.
+
+    Attributes:
+        assignments: in the order of the plan they were decoded from.
+        pieces: by their starts, of a policy that decides again and again how many hosts elastic tasks have; each
+            assignment is then from its task's start to its end, on the hosts that it has first.
+    """
 
     assignments: tuple[Assignment, ...]
+    pieces: tuple[TaskPiece, ...] = ()
 
     @property
     def makespan(self) -> float:

@@ -7,7 +7,7 @@ What stands after the three backticks says what becomes of an example:
                      lines begin with `cosched`, `curl` or `sed`, so that no page installs anything here. A line
                      `cosched serve --config FILE` is a daemon that runs until the page ends
     python           executed in that folder
-    json plan        given to `cosched plan`
+    json plan        given to `cosched plan`, with the policy that a third word may name
     toml config      read by `cosched config show --config`
     toml FILE.toml   the same, written to this file
     toml application NAME.toml   an entry of the catalogue, written to `applications.d`
@@ -154,6 +154,9 @@ class Workplace:
         if more == ["daemon"] and language != "toml":
             self._daemon()
             more = []
+        if (language, *more[:1]) == ("json", "plan"):
+            policy = "".join(f" --policy {name}" for name in more[1:])
+            more = ["plan"]
         kinds = {
             "psl": self._psl,
             "hmcl": self._hmcl,
@@ -161,7 +164,7 @@ class Workplace:
             "python": self._python,
             "json": _json,
             "toml": _toml,
-            "json plan": self._plan,
+            "json plan": lambda text: self._plan(text, policy),
             "toml config": self._config,
             "toml daemon": self._daemon_config,
         }
@@ -225,9 +228,9 @@ class Workplace:
         with chdir(self.folder), mock.patch.dict(os.environ, self._environment):
             exec(compile(text, "example", "exec"), {"__name__": "__main__"})
 
-    def _plan(self, text: str) -> None:
+    def _plan(self, text: str, policy: str) -> None:
         (self.folder / "problem.json").write_text(text, encoding="utf-8")
-        self._sh("cosched plan problem.json --budget 0.1")
+        self._sh(f"cosched plan problem.json --budget 0.1{policy}")
 
     def _config(self, text: str) -> None:
         (self.folder / "applications.d").mkdir(exist_ok=True)

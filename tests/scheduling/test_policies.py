@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.schedule import Schedule
 
 INDEPENDENT = {name for name, policy in POLICIES.items() if policy.one_host}
+RESHAPING = {name for name, policy in POLICIES.items() if policy.reshapes}
 COMPILED = {name for name, policy in POLICIES.items() if policy.compiled}
 
 
@@ -34,7 +35,7 @@ def _counts(schedule: Schedule) -> list[int]:
     return [len(item.hosts) for item in schedule.assignments]
 
 
-@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT))
+@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - RESHAPING))
 @given(problem=problems())
 def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
@@ -43,7 +44,7 @@ def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy:
     assert statistics.evaluations >= 1
 
 
-@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - {PolicyName.TITAN_CLASSIC}))
+@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - RESHAPING - {PolicyName.TITAN_CLASSIC}))
 @given(problem=problems(unavailability=True))
 def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
@@ -51,7 +52,7 @@ def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, pr
     assert schedule.makespan >= statistics.bound * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, PolicyName.TITAN_CLASSIC}))
+@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, *RESHAPING, PolicyName.TITAN_CLASSIC}))
 def test_policies_that_cannot_do_that_say_so(policy: PolicyName) -> None:
     problem = replace(a_matrix(np.array([[1.0, 2.0]])), unavailability=(Unavailability(1, 3.0, 4.0),))
     with pytest.raises(UserError, match="h1"):
@@ -127,6 +128,12 @@ def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
 
 def test_registry_has_a_policy_for_every_name_in_the_order_of_the_names() -> None:
     assert list(POLICIES) == list(PolicyName)
+
+
+def test_an_unknown_policy_is_refused_with_those_that_there_are() -> None:
+    assert plan(a_problem([[4.0, 2.0]]), "marginal").schedule.makespan == 2.0
+    with pytest.raises(UserError, match=r"^'srt' is no policy: choose one of genetic, .*, srt-harvest, .*, marginal$"):
+        plan(a_problem([[4.0]]), "srt")
 
 
 def test_genetic_policy_hands_an_etc_matrix_without_deadlines_to_the_dual_price_search() -> None:

@@ -43,11 +43,10 @@ from cosched.sizes import format_memory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.objective.comparison import SearchProgress
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.schedule import Schedule, TaskPiece
     from cosched.scheduling.search.run import SearchStatistics
 
 __all__ = ["command"]
@@ -133,8 +132,11 @@ def command(
 def _with_pieces(
     queue: Problem, policy: PolicyName, schedule: Schedule, weights: Weights
 ) -> tuple[Schedule, Sequence[TaskPiece]]:
-    """Return a checked schedule and, where tasks are elastic, what their hosts are expected to be."""
-    pieces: Sequence[TaskPiece] = ()
+    """Return a checked schedule, and where tasks change their hosts the pieces in which they run."""
+    pieces: Sequence[TaskPiece] = schedule.pieces
+    if pieces:
+        _refuse_infeasible(policy, check_pieces(queue, None, pieces))
+        return schedule, pieces
     if queue.elastic:
         chosen = promise_hosts(queue, schedule, weights)
         schedule, pieces = chosen.promised, chosen.pieces
@@ -264,7 +266,7 @@ def _document(
             for item in schedule.assignments
         ],
     }
-    return elastic.with_pieces(document, problem, pieces) if pieces else document
+    return elastic.with_pieces(document, problem, pieces, promised=not schedule.pieces) if pieces else document
 
 
 def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:

@@ -6,23 +6,22 @@ with payback, and nobody ends later than promised. Start at `expected_schedule`.
 
 from __future__ import annotations
 
-import heapq
 import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.scheduling.elastic.lending import lend_hosts, spare_hosts, take_back
-from cosched.scheduling.elastic.pieces import TaskPiece
+from cosched.scheduling.elastic.naming import named_pieces
 from cosched.scheduling.elastic.policy import Draft
 from cosched.scheduling.elastic.tasks import ElasticParameters, ElasticTask
 from cosched.scheduling.elastic.virtual_pool import run_elastic
+from cosched.scheduling.schedule import TaskPiece
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.scheduling.elastic.tasks import Allocation, ElasticPool, ElasticProgress
-    from cosched.scheduling.elastic.virtual_pool import ElasticRun
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment, Schedule
 
@@ -54,8 +53,11 @@ def expected_schedule(problem: Problem, promised: Schedule, payback: float = 2.0
     parameters = ElasticParameters(payback=payback)
     runs = run_elastic(tasks, len(problem.hosts), policy, parameters, _predecessors(problem, names), window)
     if all(run.finished <= limit[int(run.task.id)] for run in runs):
-        return _named(problem, [places[int(run.task.id)].task for run in runs], runs)
-    return sorted((TaskPiece(item.task, item.hosts, item.start, item.end) for item in places), key=_start)
+        return named_pieces(problem, [places[int(run.task.id)].task for run in runs], runs)
+    return sorted(
+        (TaskPiece(item.task, item.hosts, item.start, item.end) for item in places),
+        key=lambda piece: (piece.start, piece.task),
+    )
 
 
 class _PlannedLoans:
@@ -180,38 +182,3 @@ def _predecessors(problem: Problem, names: Mapping[str, str]) -> dict[str, list[
         names[problem.tasks[task]]: [names[problem.tasks[other]] for other in others]
         for task, others in enumerate(problem.depends_on)
     }
-
-
-def _named(problem: Problem, tasks: Sequence[str], runs: Sequence[ElasticRun]) -> list[TaskPiece]:
-    """Give each task the first hosts that are idle when it gets some; those that leave it drain first."""
-    changes = sorted(
-        (time, hosts - before, place)  # hosts leave before others come at the same time
-        for place, run in enumerate(runs)
-        for (time, hosts), before in zip(
-            (*run.widths, (run.finished, 0)), (0, *(hosts for _, hosts in run.widths)), strict=True
-        )
-    )
-    idle, draining = list(range(len(problem.hosts))), list[tuple[float, int]]()
-    held: list[list[int]] = [[] for _ in runs]
-    since = [0.0] * len(runs)
-    pieces = []
-    for time, change, place in changes:
-        while draining and draining[0][0] <= time:
-            heapq.heappush(idle, heapq.heappop(draining)[1])
-        run, hosts = runs[place], held[place]
-        if hosts and time > since[place]:
-            names = tuple(problem.hosts[host] for host in sorted(hosts))
-            pieces.append(TaskPiece(tasks[place], names, since[place], time))
-        since[place] = time
-        for _ in range(-change):
-            host = hosts.pop()
-            if time < run.finished and run.task.drain:
-                heapq.heappush(draining, (time + run.task.drain, host))
-            else:
-                heapq.heappush(idle, host)
-        hosts.extend(heapq.heappop(idle) for _ in range(change))
-    return sorted(pieces, key=_start)
-
-
-def _start(piece: TaskPiece) -> tuple[float, str]:
-    return piece.start, piece.task

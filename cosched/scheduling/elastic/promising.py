@@ -20,9 +20,8 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.schedule import Schedule, TaskPiece
 
 __all__ = ["PromisedPlan", "promise_hosts"]
 

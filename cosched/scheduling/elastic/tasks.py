@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Allocation", "ElasticParameters", "ElasticPool", "ElasticProgress", "ElasticTask", "HostLoan", "PoolMemory"]
+__all__ = [
+    "Allocation",
+    "ElasticParameters",
+    "ElasticPool",
+    "ElasticProgress",
+    "ElasticTask",
+    "HostLoan",
+    "PoolMemory",
+    "RunningTask",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class ElasticTask:
         drain: seconds from the order to leave until a host is free.
         suspendable: whether it may lose all its hosts, wait, and go on later where it was.
         submitted: when it came, seconds.
+        moldable: whether it keeps the hosts that it starts on, however many these are.
         useful: ascending numbers of hosts within least…most, each with a shorter run time than all before it.
     """
 
@@ -45,6 +55,7 @@ class ElasticTask:
     drain: float = 0.0
     suspendable: bool = False
     submitted: float = 0.0
+    moldable: bool = False
     useful: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,6 +85,10 @@ class ElasticTask:
         """The shortest run time, in seconds."""
         return self.on(self.optimal)
 
+    def kept_on(self, hosts: int) -> ElasticTask:
+        """Return the task once it keeps so many hosts, a number on which it runs."""
+        return replace(self, least=hosts, most=hosts, preferred=hosts)
+
     def on(self, hosts: int) -> float:
         """Return the run time on so many hosts, from start to end; infinite on fewer than the least."""
         return self.seconds[self.fitting(hosts) - 1] if hosts >= self.least else math.inf
@@ -92,6 +107,19 @@ class ElasticTask:
         """Return the next useful number below so many hosts; None at the least."""
         place = bisect_left(self.useful, hosts)
         return self.useful[place - 1] if place else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTask:
+    """A task that runs already when a plan begins.
+
+    Attributes:
+        hosts: hosts that it has, by index.
+        left: part of it that is still to do, above 0 and at most 1.
+    """
+
+    hosts: tuple[int, ...]
+    left: float
 
 
 @dataclass(frozen=True, slots=True)

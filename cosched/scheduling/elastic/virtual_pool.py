@@ -17,7 +17,7 @@ from cosched.scheduling.elastic.tasks import ElasticPool, ElasticProgress, PoolM
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticTask
+    from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticTask, RunningTask
 
 __all__ = ["ElasticRun", "Reshaping", "run_elastic"]
 
@@ -62,6 +62,7 @@ def run_elastic(
     parameters: ElasticParameters,
     after: Mapping[str, Sequence[str]] | None = None,
     window: int | None = None,
+    running: Mapping[str, RunningTask] | None = None,
 ) -> list[ElasticRun]:
     """Run tasks as they come until all have ended.
 
@@ -72,6 +73,7 @@ def run_elastic(
         parameters: of the policy.
         after: tasks that must have ended before a task comes, by its name.
         window: the policy sees so many waiting tasks, the first by name; None: all.
+        running: tasks that have hosts when they come, by name; which hosts is of no account.
 
     Returns:
         The runs in order of their ends.
@@ -81,7 +83,7 @@ def run_elastic(
         RuntimeError: the policy starts nothing although nothing runs.
     """
     queue = _ComingTasks(tasks, hosts, after or {}, window)
-    return _VirtualPool(queue, hosts, policy, parameters).run()
+    return _VirtualPool(queue, hosts, policy, parameters).run(running or {})
 
 
 class _ComingTasks:
@@ -170,6 +172,20 @@ class _Job:
         """What a change of its hosts changes, but for what is left."""
         return self.working, self.began, self.waited, self.queued, self.resizes, self._paused_until
 
+    def grant(self, hosts: int) -> None:
+        """Let it have so many hosts, as soon as they are there; a moldable task keeps those that it begins with."""
+        if self.task.moldable and not self.granted:
+            self.task = self.task.kept_on(hosts)
+        self.granted = hosts
+
+    def go_on(self, hosts: int, left: float) -> None:
+        """Let it have run until it comes, on so many hosts, which it has."""
+        self.grant(hosts)
+        self.working, self.began, self._left = hosts, self.task.submitted, left
+        self._since = self.task.submitted
+        self.widths.append((self._since, hosts))
+        self._before = self._changeable
+
     def left_at(self, time: float) -> float:
         """Return the part that is still to do."""
         if not self.working:
@@ -194,6 +210,8 @@ class _Job:
             self.widths.pop()
             self.working, self.began, self.waited, self.queued, self.resizes, self._paused_until = self._before
             if hosts == self.working:
+                if hosts and not self.widths:  # it ran before it came, and goes on as it did
+                    self.widths.append((time, hosts))
                 return
         self._before = self._changeable
         self._left, self._since = self.left_at(time), time
@@ -241,7 +259,7 @@ class _VirtualPool:
         self._again = math.inf
         self._events = 0
 
-    def run(self) -> list[ElasticRun]:
+    def run(self, running: Mapping[str, RunningTask]) -> list[ElasticRun]:
         """Return the runs by their ends."""
         runs: list[ElasticRun] = []
         while self._queue.left or self._jobs:
@@ -253,7 +271,12 @@ class _VirtualPool:
             runs += self._end_jobs(time)
             for task in self._queue.come(time, self._waiting):
                 job = self._jobs[task.id] = _Job(task)
-                self._waiting[task.id] = job.progress(time)
+                if task.id in running:
+                    job.go_on(len(running[task.id].hosts), running[task.id].left)
+                    self._granted[task.id] = job
+                    self._free -= job.granted
+                else:
+                    self._waiting[task.id] = job.progress(time)
             self._deliver(time)
             pool = self._state(time)
             allocation = self._policy.reshape(pool, self._parameters)
@@ -291,7 +314,7 @@ class _VirtualPool:
         for name, hosts in allocation.hosts.items():
             job = self._jobs[name]
             if hosts > job.granted:
-                job.granted = hosts
+                job.grant(hosts)
                 self._granted[name] = job
                 self._waiting.pop(name, None)
 

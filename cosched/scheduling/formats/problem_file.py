@@ -18,6 +18,8 @@ task.
 A task that may change its hosts while it runs has `"elastic": {"least": 1, "most": 8, "cost": 3, "drain": 5}`, see
 `elastic_file`.
 
+Tasks that run already are `"running": [{"id": "a", "hosts": ["host1"], "left": 0.4}]` of the file, see `running_file`.
+
 TIMES are run times in seconds on 1, 2, … hosts, null where a count cannot be used, for all classes or by class (a
 missing class cannot run the task); uncertain ones are {"low": […], "expected": […], "high": […]}. A host without
 `available` is always there. Anything not understood is refused with the path of the element.
@@ -39,6 +41,7 @@ from cosched.scheduling.formats.contention_file import CONTENTION, refuse_conten
 from cosched.scheduling.formats.elastic_file import refuse_elastic, with_elastic
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
 from cosched.scheduling.formats.licences_file import with_licences_of
+from cosched.scheduling.formats.running_file import refuse_running, with_running
 from cosched.scheduling.formats.shapes_file import RESOURCES, read_capacity, with_packing
 from cosched.scheduling.host_counts import best_seconds, staying_hosts
 from cosched.scheduling.problem import Problem
@@ -174,7 +177,7 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     Raises:
         UserError: with the path of the bad element.
     """
-    known = {"hosts", "tasks", "reservations", "licences", CONTENTION}
+    known = {"hosts", "tasks", "reservations", "licences", "running", CONTENTION}
     document = read_object(value, "", known, {"hosts", "tasks"})
     hosts = read_hosts(document["hosts"])
     names, classes = hosts.names, hosts.classes
@@ -188,16 +191,19 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     free, unavailability = normalised_availability(np.zeros(len(names)), [*hosts.unavailability, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, unavailability=unavailability)
     problem = with_licences_of(problem, document.get("licences", {}), items)
+    running = document.get("running", [])
     if problem.licences is not None:
         refuse_elastic(items, "beside tasks with licences")
+        refuse_running(running, "beside tasks with licences")
     if hosts.capacity is not None:
         refuse_elastic(items, "on hosts that tasks share")
+        refuse_running(running, "on hosts that tasks share")
         packed = with_packing(problem, hosts.capacity, items)
         return with_contention(packed, document, document["hosts"], items)
     refuse_contention(document, document["hosts"], items)
     problem = with_elastic(problem, items)
     _refuse_impossible(problem)
-    return problem
+    return with_running(problem, running)
 
 
 def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:

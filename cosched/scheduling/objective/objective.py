@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Assignment, Schedule
+    from cosched.scheduling.schedule import Assignment, Schedule, TaskPiece
 
 __all__ = [
     "MISSED",

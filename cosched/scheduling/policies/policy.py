@@ -1,6 +1,6 @@
 """A policy turns a problem into a schedule; this is its interface, with shared parts.
 
-Start at `Policy`; the policies are in `batch`, `heuristic`, `mapped` and `searched`.
+Start at `Policy`; the policies are in `batch`, `heuristic`, `mapped`, `searched` and `reshaping`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from cosched.scheduling import kernel_cache
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.elastic.policy import ElasticPolicyName
 from cosched.scheduling.search.run import Limit, SearchStatistics
 from cosched.scheduling.time_grid import rounded_bound
 
@@ -49,6 +50,15 @@ class PolicyName(StrEnum):
     A_MM = "a-mm"
     A_MM_EXECUTION = "a-mm-execution"
     DUAL_PRICE = "dual-price"
+    IDEAL = ElasticPolicyName.IDEAL.value
+    MOLDABLE_NOW = ElasticPolicyName.MOLDABLE_NOW.value
+    SRT_HARVEST = ElasticPolicyName.SRT_HARVEST.value
+    IB_HARVEST = ElasticPolicyName.IB_HARVEST.value
+    EQUI = ElasticPolicyName.EQUI.value
+    HESRPT = ElasticPolicyName.HESRPT.value
+    KEEP_PREFERRED = ElasticPolicyName.KEEP_PREFERRED.value
+    SATIN = ElasticPolicyName.SATIN.value
+    MARGINAL = ElasticPolicyName.MARGINAL.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +99,18 @@ class Policy(ABC):
         compiled: whether it needs machine code.
         one_host: whether it places independent tasks on one host each.
         packs: whether it plans tasks that share hosts.
+        reshapes: whether it decides again and again how many hosts running tasks have; its schedules have pieces.
     """
 
-    name: ClassVar[PolicyName]
-    summary: ClassVar[str]
+    name: PolicyName
+    summary: str
     searched: ClassVar[bool] = False
     online: ClassVar[bool] = False
     served: ClassVar[bool] = False
     compiled: ClassVar[bool] = False
     one_host: ClassVar[bool] = False
     packs: ClassVar[bool] = False
+    reshapes: ClassVar[bool] = False
 
     def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002  most policies plan any problem
         """Return why the policy refuses a problem, as text for users, or None."""

@@ -379,6 +379,53 @@ def test_a_policy_for_whole_hosts_refuses_shared_ones(tmp_path: Path) -> None:
     assert "choose genetic, heuristic" in str(result.exception)
 
 
+MIXED = {
+    "hosts": 8,
+    "tasks": [
+        {"id": "sim-1", "profile": [120, 62, 43, 33], "elastic": {"cost": 1}},
+        {"id": "fft-1", "profile": [25, 14, 10, 8], "release": 5},
+        {"id": "solve-1", "profile": [None, None, None, None, None, 15], "deadline": 40, "depends_on": ["fft-1"]},
+    ],
+    "running": [{"id": "sim-1", "hosts": ["host5", "host6", "host7"], "left": 0.5}],
+}
+
+
+@pytest.mark.parametrize("policy", [str(name) for name, policy in POLICIES.items() if policy.reshapes])
+def test_a_mixed_queue_by_a_policy_that_decides_at_each_event(tmp_path: Path, policy: str) -> None:
+    path, picture = tmp_path / "mixed.json", tmp_path / "mixed.svg"
+    path.write_text(json.dumps(MIXED))
+    document = json.loads(run(path, "--policy", policy, "--json", "--gantt", picture).stdout)
+    assert document["policy"] == policy
+    first = next(item for item in document["assignments"] if item["task"] == "sim-1")
+    assert (first["start"], first["piece"]) == (0.0, 1)
+    assert {*first["hosts"]} <= {"host5", "host6", "host7"} or {*first["hosts"]} >= {"host5", "host6", "host7"}
+    assert document["makespan"] == max(item["end"] for item in document["assignments"])
+    assert not any("promised_end" in item for item in document["assignments"])
+    assert "promised_makespan" not in document
+    (solve,) = (item for item in document["assignments"] if item["task"] == "solve-1")
+    assert document["on_time"] == float(solve["end"] <= 40)
+    assert "fft-1" in picture.read_text()
+    assert "promised" not in run(path, "--policy", policy).stdout
+
+
+def test_an_unknown_policy_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED))
+    refused = run(path, "--policy", "srt")
+    assert refused.exit_code != 0
+    message = " ".join((refused.output + str(refused.exception)).split())
+    assert "srt-harvest" in message
+    assert "marginal" in message
+
+
+def test_the_default_policy_names_those_that_plan_what_runs_already(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.json"
+    path.write_text(json.dumps(MIXED))
+    refused = run(path)
+    assert isinstance(refused.exception, UserError)
+    assert "genetic plans tasks that wait, and sim-1 runs already: choose ideal, " in str(refused.exception)
+
+
 def test_elastic_tasks_run_in_pieces_that_end_before_their_promise(tmp_path: Path) -> None:
     path, picture = tmp_path / "mixed.json", tmp_path / "mixed.svg"
     tasks = [

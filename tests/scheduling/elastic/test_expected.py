@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.elastic.expected import expected_schedule
-from cosched.scheduling.elastic.pieces import TaskPiece, check_pieces
+from cosched.scheduling.elastic.pieces import check_pieces
 from cosched.scheduling.elastic.promising import promise_hosts
+from cosched.scheduling.elastic.tasks import RunningTask
 from cosched.scheduling.objective.objective import measure_pieces, objective
 from cosched.scheduling.objective.weights import Weights
-from cosched.scheduling.schedule import check_schedule
+from cosched.scheduling.schedule import TaskPiece, check_schedule
 from tests.scheduling.elastic.queues import drawn_problems, mixed, whole_queue
 from tests.scheduling.problems import a_plan
 
@@ -147,3 +148,21 @@ def test_the_check_finds_what_cannot_be() -> None:
     faults = check_pieces(later, promised, whole)
     assert "a starts before its release" in faults
     assert "a starts before b ends" in faults
+
+
+def test_the_check_of_a_plan_that_promises_nothing_knows_what_runs_already() -> None:
+    problem = replace(mixed(0, drain=1.0), running={0: RunningTask((0, 1, 2, 3), 0.5)})
+    hosts = problem.hosts
+    a, b = TaskPiece("a", hosts[:2], 0.0, 20.0), TaskPiece("b", hosts[2:], 1.0, 16.0)
+    assert check_pieces(problem, None, (a, b)) == []
+    for pieces, fault in (
+        ((a, replace(b, start=0.0, end=15.0)), "b is on h2 before it has drained from a"),
+        ((replace(a, end=40.0), b), "a does 1.000000 of itself, and 0.5 is left"),
+        ((replace(a, start=3.0, end=23.0), b), "a runs, and stops at 0 s"),
+        ((replace(a, hosts=hosts[3:5]), replace(b, start=30.0, end=45.0)), "a changes its hosts for others at 0 s"),
+        ((a, replace(b, end=9.0), TaskPiece("b", hosts[:6], 20.0, 27.0)), "b changes its hosts"),
+        ((a, replace(b, hosts=(*hosts[2:7], "h9"))), "b is on h9, which is not there"),
+        ((a, b, TaskPiece("c", hosts[:1], 20.0, 21.0)), "c is not a task of the problem"),
+        ((replace(a, hosts=("h0", "h0")), b), "a has a host twice"),
+    ):
+        assert any(line.startswith(fault) for line in check_pieces(problem, None, pieces)), fault
