@@ -12,18 +12,23 @@ import typer
 from cosched.cli.output import JsonOption, clean, console, emit_json, figure, print_table
 from cosched.errors import UserError
 from cosched.scheduling import kernel_cache
+from cosched.scheduling.formats.elastic_jobs_file import read_elastic_jobs
+from cosched.scheduling.formats.input_file import LONGEST
 from cosched.scheduling.formats.swf import read_swf
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import PolicyName
+from cosched.simulation.elastic_replay import ElasticChoice
 from cosched.simulation.experiment import INTERVAL_SUFFIX, averaged_rows
 from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
+from cosched.simulation.experiments.trace import REPLAY_POLICIES, trace_experiment
 from cosched.simulation.seed_runs import tables_by_seed
 from cosched.simulation.trace_predictions import Predictions
-from cosched.simulation.trace_replay import ONLINE_POLICIES, Moldability, trace_experiment
+from cosched.simulation.trace_replay import Moldability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cosched.scheduling.formats.swf import WorkloadTrace
     from cosched.simulation.experiment import Experiment, ResultRow
 
 __all__ = ["command"]
@@ -43,7 +48,7 @@ def command(
     policy: Annotated[
         list[PolicyName] | None,
         typer.Option(
-            metavar="POLICY", help=f"Of the replay; may be given several times: {', '.join(sorted(ONLINE_POLICIES))}."
+            metavar="POLICY", help=f"Of the replay; may be given several times: {', '.join(REPLAY_POLICIES)}."
         ),
     ] = None,
     moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
@@ -51,18 +56,31 @@ def command(
     objective: Annotated[
         ObjectiveName, typer.Option(help="What the search minimises in the replay.")
     ] = ObjectiveName.BALANCED,
+    malleable: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Part of the replay's jobs that are elastic, 0 to 1.")
+    ] = None,
+    elastic_file: Annotated[
+        Path | None, typer.Option(help="Elastic jobs of the replay (CSV: job, least, most, preferred, cost).")
+    ] = None,
+    resize_cost: Annotated[
+        float | None, typer.Option(help="Seconds without progress at each change of an elastic job.")
+    ] = None,
     requested: Annotated[bool, typer.Option("--requested", help="The same as --predictions requested.")] = False,
 ) -> None:
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
     replays = policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID
     replays = replays or objective is not ObjectiveName.BALANCED
+    replays = replays or malleable is not None or elastic_file is not None or resize_cost is not None
     if trace is not None and not names:
-        policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
+        workload = read_swf(trace)
+        choice = _elastic_jobs(workload, malleable, elastic_file, resize_cost)
+        policies = list(dict.fromkeys(policy or [PolicyName.MARGINAL if choice.any else PolicyName.GENETIC]))
         origin = Predictions.REQUESTED if requested else predictions
-        chosen = [trace_experiment(read_swf(trace), trace.name, policies, moldability, origin, objective)]
+        chosen = [trace_experiment(workload, trace.name, policies, moldability, origin, objective, choice)]
     elif replays:
         raise UserError(
-            "--policy, --moldability, --predictions and --objective are for the replay of a trace: give --trace FILE"
+            "--policy, --moldability, --predictions, --objective, --malleable, --elastic-file, --resize-cost are for "
+            "the replay of a trace: give --trace FILE, and no experiment"
         )
     elif trace is not None:
         chosen = _on_trace(names or [], trace)
@@ -93,6 +111,20 @@ def command(
             for key, text in each.charts(rows, seed, options).items()
         }
         _draw(pictures, " and ".join(each.name for each in chosen), plot)
+
+
+def _elastic_jobs(trace: WorkloadTrace, share: float | None, file: Path | None, cost: float | None) -> ElasticChoice:
+    """Return which jobs of a replay are elastic, as the options say."""
+    if share is not None and file is not None:
+        raise UserError("--malleable and --elastic-file both say which jobs are elastic: give one of them")
+    if share is not None and not 0 <= share <= 1:
+        raise UserError(f"--malleable {share:g}: give the part of the jobs that are elastic, from 0 to 1")
+    if cost is not None and not 0 <= cost <= LONGEST:
+        raise UserError(f"--resize-cost {cost:g}: give seconds from 0 to {LONGEST:.0f}")
+    if cost is not None and share is None and file is None:
+        raise UserError("--resize-cost is what changes cost elastic jobs: say which are, with --malleable SHARE")
+    listed = None if file is None else read_elastic_jobs(file, {record.number for record in trace.records})
+    return ElasticChoice(share or 0.0, listed, cost or 0.0)
 
 
 def _compile_search(chosen: Sequence[Experiment]) -> None:

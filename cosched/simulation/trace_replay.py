@@ -17,23 +17,21 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import PredictionPassed, TaskSubmitted
 from cosched.coscheduler.task import Task, TaskSpec
-from cosched.drawing.axes import AxisKind
-from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.objective.slowdown import SHORTEST_COUNTED
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
-from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
 from cosched.simulation.trace_predictions import AskedTimes, PassedPrediction, Predictions, trace_predictor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
+    from cosched.simulation.experiment import ResultRow
     from cosched.simulation.simulated_domain import SimulatedRun
 
 __all__ = [
@@ -44,11 +42,11 @@ __all__ = [
     "TraceReplay",
     "bounded_slowdown",
     "downey_speedup",
+    "drawn_deadline",
     "moldable_times",
     "refuse_wide_jobs",
     "replay_trace",
-    "trace_experiment",
-    "wait_charts",
+    "replayed_records",
 ]
 
 
@@ -117,26 +115,6 @@ MOST_PROCESSORS = 16_384  # each is a host of its own
 ONLINE_POLICIES = frozenset(name for name, policy in POLICIES.items() if policy.online)
 """Policies that can run a domain as tasks come and go."""
 
-_PREDICTED = {
-    Predictions.RECORDED: "predicted as recorded",
-    Predictions.REQUESTED: "predicted as users asked for",
-    Predictions.LAST_TWO: "predicted by users' last two jobs",
-    Predictions.RUNS: "predicted by users' earlier jobs",
-}
-_OPTIONS = {
-    "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
-    "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
-    "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
-    "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
-    "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
-    "passed": ExperimentOption(
-        0, "a job outlives its prediction: 1 as asked for, 2 increments, 3 doubled; 0: as the daemon", 0, 3
-    ),
-    "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
-    "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
-    "quantile": ExperimentOption(0.5, "plan with times that so many of the runs stay below", 0.01, 0.99),
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ReplayConditions:
@@ -198,10 +176,7 @@ def replay_trace(
     if policy not in ONLINE_POLICIES:
         known = ", ".join(sorted(ONLINE_POLICIES))
         raise UserError(f"{policy} cannot run a domain as tasks come and go: choose one of {known}")
-    records = trace.records[: jobs or None]
-    if conditions.as_asked:
-        records = tuple([_as_asked(record) for record in records])
-    processors = processors or trace.processors
+    records, processors = replayed_records(trace, conditions, jobs), processors or trace.processors
     refuse_wide_jobs(records, processors)
     if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
         _refuse_parallel_jobs(records, policy)
@@ -292,25 +267,6 @@ class _ReplayedDomain(SimulatedDomain):
         return task.profile.on(count) * (record.seconds / expected) * self._factor(task)
 
 
-def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str]:
-    """Return charts of waits as SVG by name.
-
-    They show the share of the jobs that wait at most some time, by policy.
-    """
-    lines = []
-    for name, found in replays.items():
-        ordered = sorted(found.waits)
-        steps = sorted({round(index * (len(ordered) - 1) / 200) for index in range(201)})
-        lines.append(
-            Line(name, [max(ordered[step], 1.0) for step in steps], [(step + 1) / len(ordered) for step in steps])
-        )
-    return {
-        "waits": line_plot(
-            lines, f"{title}: waits", "wait at most (s)", "share of the jobs", across=AxisKind.LOGARITHMIC
-        )
-    }
-
-
 def _prediction_errors(
     records: Sequence[RecordedJob], foretold: Sequence[tuple[float, float, float]]
 ) -> dict[str, float | None]:
@@ -348,8 +304,7 @@ def _task(
     low, expected, high = foretold
     seed = f"{conditions.seed}/{record.number}"
     predicted = moldable_times(conditions.moldability, expected, record.processors, processors, seed)
-    slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
-    deadline = record.submitted + slack * max(asked, SHORTEST_COUNTED)
+    deadline = drawn_deadline(record, asked, conditions)
     spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
     profile = Profile(predicted, PredictionSource.USER)
     if low < high:
@@ -359,6 +314,19 @@ def _task(
             high=tuple([max(value * high / expected, value) for value in predicted]),
         )
     return Task(str(place), place, record.submitted, spec, profile=profile)
+
+
+def drawn_deadline(record: RecordedJob, asked: float, conditions: ReplayConditions) -> float:
+    """Return a job's deadline, seconds; `asked` are those that its user asked for."""
+    seed = f"{conditions.seed}/{record.number}/slack"
+    slack = random.Random(seed).uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
+    return record.submitted + slack * max(asked, SHORTEST_COUNTED)
+
+
+def replayed_records(trace: WorkloadTrace, conditions: ReplayConditions, jobs: int = 0) -> tuple[RecordedJob, ...]:
+    """Return the jobs of a replay, so many from the start (0: all), as recorded or as asked for."""
+    records = trace.records[: jobs or None]
+    return tuple([_as_asked(record) for record in records]) if conditions.as_asked else records
 
 
 def _as_asked(record: RecordedJob) -> RecordedJob:
@@ -425,66 +393,3 @@ def _measured_row(
         "on_time": sum(ended[place] <= (task.spec.deadline or 0.0) for place, task in enumerate(tasks)) / len(tasks),
         "makespan": finished - began,
     }
-
-
-def trace_experiment(
-    trace: WorkloadTrace,
-    title: str,
-    policies: Sequence[PolicyName],
-    moldability: Moldability,
-    predictions: Predictions,
-    objective: ObjectiveName = ObjectiveName.BALANCED,
-) -> Experiment:
-    """Return an experiment that replays a trace.
-
-    Args:
-        trace: at least one record.
-        title: for people, the trace's name.
-        policies: each is a row.
-        moldability: model of run times on other numbers of processors.
-        predictions: their origin.
-        objective: what a search minimises.
-    """
-    done: dict[tuple[float, ...], dict[str, TraceReplay]] = {}  # charts are drawn of the replays that gave the rows
-
-    def replays(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
-        key = (seed, *options.values())
-        if key not in done:
-            assumed = ReplayConditions(moldability, predictions, objective=objective, seed=seed)
-            conditions = _with_options(assumed, options)
-            jobs, processors = int(options["jobs"]), int(options["processors"])
-            done[key] = {str(each): replay_trace(trace, each, conditions, jobs, processors) for each in policies}
-        return done[key]
-
-    def run(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
-        return [found.row for found in replays(seed, options).values()]
-
-    def draw(_rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
-        return wait_charts(replays(seed, options), title)
-
-    predicted = _PREDICTED[predictions]
-    jobs = f"{len(trace.records)} jobs recorded on {trace.processors} processors"
-    return Experiment(
-        name="trace",
-        reproduces=f"{title}: {jobs}, {moldability}, {predicted}",
-        keys=("policy", "jobs"),
-        run=run,
-        searches=any(POLICIES[policy].searched for policy in policies),
-        options=_OPTIONS,
-        charts=draw,
-        note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",
-    )
-
-
-def _with_options(conditions: ReplayConditions, options: Mapping[str, float]) -> ReplayConditions:
-    """Return the assumptions of a replay with those that are options of the experiment."""
-    return replace(
-        conditions,
-        noise=options["noise"],
-        least_slack=options["least_slack"],
-        most_slack=options["most_slack"],
-        as_asked=bool(options["as_asked"]),
-        passed=PassedPrediction(int(options["passed"])),
-        generations=int(options["generations"]),
-        quantile=options["quantile"],
-    )

@@ -121,9 +121,58 @@ def test_a_trace_under_two_policies_with_its_picture(tmp_path: Path) -> None:
     assert picture.read_text().startswith("<svg")
 
 
+def test_a_trace_with_elastic_jobs_drawn_or_listed(tmp_path: Path) -> None:
+    trace, listed, picture = tmp_path / "small.swf", tmp_path / "elastic.csv", tmp_path / "waits.svg"
+    trace.write_text(swf(20))
+    listed.write_text("job,least,most,preferred,cost\n2,1,8,4,3\n5,1,4,,\n")
+    options = ("--trace", str(trace), "--policy", "equi", "--policy", "ideal", "--json")
+    drawn = json.loads(run(*options, "--malleable", "1", "--resize-cost", "4", "--plot", str(picture)).stdout)
+    assert [(row["policy"], row["elastic"]) for row in drawn["rows"]] == [("equi", 1.0), ("ideal", 1.0)]
+    assert "100% of them elastic" in drawn["reproduces"]
+    assert "equi" in picture.read_text()
+    named = json.loads(run(*options, "--elastic-file", str(listed)).stdout)
+    assert [row["elastic"] for row in named["rows"]] == [0.1, 0.1]
+    default = json.loads(run("--trace", str(trace), "--malleable", "0.5", "--json").stdout)
+    assert [row["policy"] for row in default["rows"]] == ["marginal"]
+    beside = json.loads(run("--trace", str(trace), "--policy", "easy", "--policy", "marginal", "--json").stdout)
+    assert beside["rows"][0]["wait"] == pytest.approx(beside["rows"][1]["wait"]), "where all are rigid both are EASY"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--malleable", "1.5"), "--malleable 1.5: give the part of the jobs that are elastic, from 0 to 1"),
+        (("--malleable", "nan"), "--malleable nan: give the part"),
+        (("--malleable", "0.5", "--resize-cost", "-1"), "--resize-cost -1: give seconds from 0 to"),
+        (("--resize-cost", "1"), "say which are, with --malleable SHARE"),
+        (("--malleable", "0.5", "--elastic-file", "x.csv"), "give one of them"),
+        (("--elastic-file", "nowhere.csv"), "nowhere.csv: cannot be read"),
+        (
+            ("--malleable", "0.5", "--policy", "easy"),
+            "easy replays jobs that keep their processors, and here some are elastic: choose ideal, moldable-now, ",
+        ),
+        (
+            ("--policy", "satin", "--requested"),
+            "satin knows how long jobs take: leave --predictions and --requested out",
+        ),
+        (("--policy", "dual-price"), "dual-price cannot run a domain as tasks come and go: choose one of a-mm, "),
+    ],
+)
+def test_elastic_jobs_that_cannot_be_replayed_are_refused(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    trace = tmp_path / "small.swf"
+    trace.write_text(swf(5))
+    result = run("--trace", str(trace), *arguments)
+    assert isinstance(result.exception, UserError)
+    assert message in str(result.exception)
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("malleable-replay", "--malleable", "0.5"), "give --trace FILE, and no experiment"),
         (("titan-table-1", "--trace", "x"), "give either titan-table-1 or --trace"),
         (("titan-table-1", "--policy", "easy"), "give --trace FILE"),
         (("malleable-replay",), "malleable-replay replays a trace: give one with --trace FILE"),

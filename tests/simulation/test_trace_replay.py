@@ -12,6 +12,7 @@ from cosched.errors import UserError
 from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace, parse_swf
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
+from cosched.simulation.experiments.trace import trace_experiment, wait_charts
 from cosched.simulation.trace_predictions import PassedPrediction, Predictions
 from cosched.simulation.trace_replay import (
     Moldability,
@@ -19,8 +20,6 @@ from cosched.simulation.trace_replay import (
     downey_speedup,
     moldable_times,
     replay_trace,
-    trace_experiment,
-    wait_charts,
 )
 from tests.exploring import examples
 from tests.simulation.traces import swf

@@ -1,64 +1,28 @@
 """A recorded workload some of whose jobs are elastic, under every elastic policy, beside all of them rigid.
 
 After Zojer, Posner and Özden: "Evaluating Malleable Job Scheduling in HPC Clusters using Real-World Workloads" (2026),
-who replay traces of Cori, Eagle and Theta. Jobs start first come, first served with backfilling (EASY), but for
-srt-harvest and hesrpt, which have orders of their own. Start at `malleable_replay`.
+who replay traces of Cori, Eagle and Theta. Start at `malleable_replay`; jobs are run by `simulation.elastic_replay`.
 """
 
 from __future__ import annotations
 
-import random
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 from cosched.scheduling.elastic.policy import ElasticPolicyName
-from cosched.scheduling.elastic.registry import ELASTIC_POLICIES
-from cosched.scheduling.elastic.tasks import ElasticParameters, ElasticTask
-from cosched.scheduling.elastic.virtual_pool import run_elastic
+from cosched.scheduling.elastic.tasks import ElasticParameters
+from cosched.simulation.elastic_replay import ElasticChoice, replay_elastic, turnaround_row
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
-from cosched.simulation.trace_replay import (
-    MOST_PROCESSORS,
-    Moldability,
-    bounded_slowdown,
-    moldable_times,
-    refuse_wide_jobs,
-)
+from cosched.simulation.trace_replay import MOST_PROCESSORS, refuse_wide_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.scheduling.elastic.virtual_pool import ElasticRun
-    from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
+    from cosched.scheduling.formats.swf import WorkloadTrace
 
-__all__ = ["EXPERIMENT", "elastic_job", "malleable_replay"]
+__all__ = ["EXPERIMENT", "malleable_replay"]
 
 _SHARES = (0.0, 0.2, 0.5, 1.0)
-_WIDER = 4  # an elastic job runs on a quarter of its recorded processors to four times as many
-
-
-def elastic_job(record: RecordedJob, processors: int, share: float, seed: int, cost: float) -> ElasticTask:
-    """Return a job: elastic for a share of the jobs, drawn by number, else rigid.
-
-    The recorded time holds on the recorded processors; on others Amdahl's law does, with a drawn serial part. What is
-    elastic at some share is so at every larger one.
-
-    Args:
-        record: the job.
-        processors: of the machine, as many as the job had or more.
-        share: 0…1.
-        seed: seed of what is drawn.
-        cost: seconds without progress at each change.
-    """
-    drawn = random.Random(f"{seed}/{record.number}/elastic").random()  # noqa: S311  repeatable, no secret
-    had, name = record.processors, f"{record.number:09}"
-    if drawn >= share:
-        seconds = (record.seconds,) * had
-        return ElasticTask(name, seconds, had, had, had, submitted=record.submitted)
-    most = min(_WIDER * had, processors)
-    seconds = moldable_times(Moldability.AMDAHL, record.seconds, had, most, f"{seed}/{record.number}")
-    least = max(1, had // _WIDER)
-    return ElasticTask(name, seconds, least, most, had, cost, cost, submitted=record.submitted)
 
 
 def malleable_replay(trace: WorkloadTrace, title: str) -> Experiment:
@@ -92,27 +56,13 @@ def _rows(trace: WorkloadTrace, seed: int, options: Mapping[str, float]) -> list
     for policy in ElasticPolicyName:
         rigid: ResultRow = {}
         for share in _SHARES:
-            tasks = [elastic_job(record, processors, share, seed, options["cost"]) for record in records]
-            row = _measured(run_elastic(tasks, processors, ELASTIC_POLICIES[policy], parameters), processors)
+            choice = ElasticChoice(share, cost=options["cost"])
+            runs = replay_elastic(records, processors, policy, choice, parameters)
+            row = turnaround_row(records, runs, processors)
             rigid = rigid or row
             against = float(row["turnaround"] or 0.0) / float(rigid["turnaround"] or 1.0) - 1
             rows.append({"policy": str(policy), "share": share, **row, "against_rigid": against})
     return rows
-
-
-def _measured(runs: Sequence[ElasticRun], processors: int) -> ResultRow:
-    turnarounds = [run.finished - run.task.submitted for run in runs]
-    recorded = [run.task.on(run.task.preferred) for run in runs]
-    began = min(run.task.submitted for run in runs)
-    makespan = max(run.finished for run in runs) - began
-    return {
-        "wait": fmean(run.started - run.task.submitted for run in runs),
-        "turnaround": fmean(turnarounds),
-        "bounded_slowdown": fmean(map(bounded_slowdown, turnarounds, recorded)),
-        "utilisation": sum(run.host_seconds for run in runs) / (processors * makespan),
-        "makespan": makespan,
-        "resizes": fmean(run.resizes for run in runs),
-    }
 
 
 def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
