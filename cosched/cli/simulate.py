@@ -92,6 +92,8 @@ def command(
     else:
         chosen = [load_experiment(name) for name in dict.fromkeys(names)]
     settings = _settings(chosen, _pairs(set_ or []))
+    titles = " and ".join(each.name for each in chosen)
+    _refuse_places(sum(each.pictures for each in chosen), titles, plot or [])
     _compile_search(chosen)
     seeds_of = range(seed, seed + seeds)
     tables = []
@@ -110,7 +112,7 @@ def command(
             for each, options, rows in zip(chosen, settings, tables, strict=True)
             for key, text in each.charts(rows, seed, options).items()
         }
-        _draw(pictures, " and ".join(each.name for each in chosen), plot)
+        _draw(pictures, titles, plot)
 
 
 def _elastic_jobs(trace: WorkloadTrace, share: float | None, file: Path | None, cost: float | None) -> ElasticChoice:
@@ -170,14 +172,19 @@ def _on_trace(names: Sequence[str], trace: Path) -> list[Experiment]:
     return [replay(workload, trace.name) for replay in replays.values() if replay is not None]
 
 
+def _refuse_places(pictures: int, name: str, places: Sequence[Path]) -> None:
+    """Refuse places where so many pictures cannot go."""
+    if places and not pictures:
+        raise UserError(f"{name} has no picture: leave --plot out")
+    if pictures > 1 and (files := [place for place in places if place.suffix == ".svg"]):
+        raise UserError(f"{name} has {pictures} pictures: give --plot a folder, not {clean(str(files[0]))}")
+
+
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:
     """Write the pictures, by their names, into each place: a folder, or a file for just one."""
-    if not pictures:
-        raise UserError(f"{name} has no picture: leave --plot out")
+    _refuse_places(len(pictures), name, places)
     for place in places:
         into_file = place.suffix == ".svg"
-        if into_file and len(pictures) > 1:
-            raise UserError(f"{name} has {len(pictures)} pictures: give --plot a folder, not {clean(str(place))}")
         files = {(place if into_file else place / f"{key}.svg"): text for key, text in pictures.items()}
         try:
             next(iter(files)).parent.mkdir(parents=True, exist_ok=True)

@@ -172,6 +172,7 @@ class Experiment:
         note: a caution for reading the paper's rows beside ours; one line, may be empty.
         machine: columns that depend on the machine too.
         searches: whether it needs the machine code of the searches.
+        pictures: number of charts that it has at least, whatever its options; known before it runs.
         for_trace: (trace, its name) → the experiment on that trace; None where it replays none.
     """
 
@@ -185,6 +186,7 @@ class Experiment:
     searches: bool = False
     machine: tuple[str, ...] = ()
     charts: Callable[[Sequence[ResultRow], int, Mapping[str, float]], dict[str, str]] = _no_charts
+    pictures: int = 0
     for_trace: Callable[[WorkloadTrace, str], Experiment] | None = None
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:

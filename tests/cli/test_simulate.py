@@ -103,11 +103,20 @@ def test_pictures_go_into_a_folder(tmp_path: Path) -> None:
     arguments = ("titan-table-1", "--set", "tasks=3", "--set", "generations=1", "--plot")
     assert run(*arguments, str(tmp_path / "new")).exit_code == 0
     assert len(list((tmp_path / "new").glob("titan-table-1-*.svg"))) == 4
-    result = run(*arguments, str(tmp_path / "one.svg"))
-    assert "has 4 pictures: give --plot a folder" in str(result.exception)
+    (tmp_path / "file").write_text("")
+    result = run(*arguments, str(tmp_path / "file" / "new"))
+    assert "cannot be written" in str(result.exception)
     assert "fcfs-arbitrary" in result.stdout, "what took long is not lost with its pictures"
+
+
+def test_a_place_for_one_picture_is_refused_before_anything_runs_where_there_are_several(tmp_path: Path) -> None:
+    """All rows of satin-figure-2 were printed before x.svg was refused."""
+    result = run("satin-figure-2", "--set", "series=1", "--json", "--plot", str(tmp_path / "x.svg"))
+    assert "satin-figure-2 has 8 pictures: give --plot a folder, not" in str(result.exception)
+    assert result.stdout == ""
     result = run("milan-figure-5", "--plot", str(tmp_path))
     assert "milan-figure-5 has no picture" in str(result.exception)
+    assert result.stdout == ""
 
 
 def test_a_trace_under_two_policies_with_its_picture(tmp_path: Path) -> None:

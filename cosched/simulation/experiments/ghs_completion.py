@@ -103,6 +103,7 @@ EXPERIMENT = Experiment(
     run=_rows,
     options={"runs": ExperimentOption(4000, "simulated runs a row", 100, 200_000)},
     charts=_charts,
+    pictures=1,
     note="the paper prints the formula without figures; errors are prediction ÷ simulation - 1, that of the "
     "distribution the largest difference of two probabilities",
 )

@@ -59,4 +59,5 @@ EXPERIMENT = Experiment(
         "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },
     charts=_charts,
+    pictures=2,
 )

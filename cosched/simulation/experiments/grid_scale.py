@@ -114,5 +114,6 @@ EXPERIMENT = Experiment(
         "documents": ExperimentOption(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
     },
     charts=_charts,
+    pictures=1,
     note="memory: bytes, the most that the process has had; negotiating: letters a request beside advertisements",
 )

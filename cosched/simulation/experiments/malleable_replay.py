@@ -43,6 +43,7 @@ def malleable_replay(trace: WorkloadTrace, title: str) -> Experiment:
         run=run,
         options=_OPTIONS,
         charts=_charts,
+        pictures=1,
         note=_NOTE,
     )
 

@@ -177,5 +177,6 @@ EXPERIMENT = Experiment(
         "slack": ExperimentOption(1.0, "how late deadlines lie, as a multiple of the work of all ÷ the hosts", 0, 1e3),
     },
     charts=_charts,
+    pictures=1,
     searches=True,
 )

@@ -288,5 +288,6 @@ EXPERIMENT = Experiment(
     },
     paper=_published(),
     charts=_charts,
+    pictures=4,
     note="average_delay is positive when early; hardware classes and OFF are ours, see docs/experiments.md",
 )

@@ -137,6 +137,7 @@ def trace_experiment(
         searches=any(POLICIES[policy].searched for policy in policies),
         options=_OPTIONS,
         charts=draw,
+        pictures=1,
         note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",
     )
 

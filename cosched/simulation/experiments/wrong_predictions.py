@@ -99,4 +99,5 @@ EXPERIMENT = Experiment(
         "quantile": ExperimentOption(0.8, "of the run times that robust plans are made on", 0.01, 0.99),
     },
     charts=_charts,
+    pictures=2,
 )

@@ -50,6 +50,9 @@ def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_columns_of_keys_a
     assert len(set(labels)) == len(rows) > 0
     assert all(list(row) == list(rows[0]) for row in rows)
     assert all(set(published) <= set(rows[0]) for published in chosen.paper)
+    drawn = chosen.charts(rows, 7, options)
+    assert len(drawn) >= chosen.pictures
+    assert bool(drawn) == bool(chosen.pictures)
 
 
 def test_an_unknown_one_is_refused_with_the_names_there_are() -> None:

@@ -90,5 +90,6 @@ EXPERIMENT = Experiment(
         "load": ExperimentOption(0.7, "of the hosts, if each request had its optimal number", 0.01, 10),
     },
     charts=_charts,
+    pictures=2 * len(_SWEEPS),
     note="the paper's figures have no numbers: hold the shapes of the curves beside its words (docs/experiments.md)",
 )
