@@ -36,7 +36,8 @@ class ReshapingPolicy(Policy):
     def refuses(self, problem: Problem) -> str | None:
         """Refuse hosts of several classes, hosts that are not always there, and licences."""
         if single_class(problem) is None:
-            obstacle = f"hosts that are alike, and here are several classes: {', '.join(problem.classes)}"
+            first, second, *_ = dict.fromkeys(problem.classes[each] for each in problem.host_class.tolist())
+            obstacle = f"hosts that are alike, and here are classes, as {first} and {second}, that differ"
         elif problem.unavailability or problem.free.any():
             away = [period.host for period in problem.unavailability] + np.flatnonzero(problem.free).tolist()
             obstacle = f"hosts that are always there, and {problem.hosts[away[0]]} comes and goes or is reserved"

@@ -23,7 +23,7 @@ from cosched.scheduling.licences import Licences
 from cosched.scheduling.policies import plan
 from cosched.scheduling.policies.policy import PolicyName
 from tests.scheduling.elastic.queues import SHARED, drawn_problems, mixed
-from tests.scheduling.problems import a_problem
+from tests.scheduling.problems import a_matrix, a_problem
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -133,6 +133,7 @@ def test_the_bound_knows_how_much_is_left() -> None:
     ("problem", "obstacle"),
     [
         (replace(mixed(0), unavailability=(Unavailability(2, 3.0, 4.0),)), "h2 comes and goes or is reserved"),
+        (a_matrix(np.array([[1.0, 2.0]])), "hosts that are alike, and here are classes, as h0 and h1, that differ"),
         (a_problem([[1.0, 1.0]], free=[0.0, 5.0]), "h1 comes and goes or is reserved"),
         (
             replace(mixed(0), licences=Licences(("a",), np.array([1]), np.array([[1], [0]]))),
