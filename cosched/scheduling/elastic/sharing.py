@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Equi", "HeSrpt", "Satin", "fitted_power"]
 
 _ROUNDING = 1e-9  # a whole number of hosts stays one
+_REMEMBERED = 4096  # tasks
 
 
 class Equi(ElasticPolicy):
@@ -84,6 +86,7 @@ class HeSrpt(ElasticPolicy):
         return _allocated(draft, hosts)
 
 
+@lru_cache(maxsize=_REMEMBERED)  # asked of every task at every event
 def fitted_power(task: ElasticTask) -> float:
     """Return p of the speed-up n^p that fits a task's best, by its logarithms; within 0.01…0.99."""
     first = task.useful[0]
