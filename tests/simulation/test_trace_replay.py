@@ -12,7 +12,6 @@ from cosched.errors import UserError
 from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace, parse_swf
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
-from cosched.simulation.experiments.trace import trace_experiment, wait_charts
 from cosched.simulation.trace_predictions import PassedPrediction, Predictions
 from cosched.simulation.trace_replay import (
     Moldability,
@@ -214,13 +213,6 @@ def test_a_machine_too_large_to_be_simulated_is_refused() -> None:
     assert replay_trace(trace, PolicyName.EASY, ReplayConditions(), processors=4).waits == (0.0,)
 
 
-def test_the_picture_has_a_line_for_each_policy() -> None:
-    found = {policy: replay_trace(TRACE, PolicyName(policy), ReplayConditions(), jobs=10) for policy in ("easy", "edf")}
-    (text,) = wait_charts(found, "a trace").values()
-    assert "easy" in text
-    assert "edf" in text
-
-
 counts = st.integers(1, 64)
 
 
@@ -265,21 +257,3 @@ def test_downeys_speed_up_lies_between_one_and_what_there_is(count: int, paralle
 )
 def test_downeys_formula(count: int, parallelism: float, variance: float, speed_up: float) -> None:
     assert downey_speedup(count, parallelism, variance) == pytest.approx(speed_up)
-
-
-def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
-    trace = parse_swf(swf(30))
-    chosen = trace_experiment(
-        trace, "small", [PolicyName.EASY, PolicyName.EDF], Moldability.RIGID, Predictions.RECORDED
-    )
-    rows = chosen.run(1, chosen.settings({"jobs": "12"}))
-    assert [(row["policy"], row["jobs"]) for row in rows] == [("easy", 12), ("edf", 12)]
-    larger = chosen.run(1, chosen.settings({"jobs": "12", "processors": "64"}))
-    assert all(row["wait"] == 0 for row in larger)
-    assert set(chosen.charts(rows, 1, chosen.settings({"jobs": "12"}))) == {"waits"}
-
-
-def test_what_was_assumed_of_the_jobs_is_told() -> None:
-    """The JSON of a replay did not say by which model of run times it had come about."""
-    chosen = trace_experiment(parse_swf(swf(3)), "small", [PolicyName.EASY], Moldability.DOWNEY, Predictions.REQUESTED)
-    assert chosen.reproduces.endswith("processors, downey, predicted as users asked for")
