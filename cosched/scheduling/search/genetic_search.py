@@ -270,7 +270,8 @@ def warm_up(*, whole: bool = True, shared: bool = True, elastic: bool = True) ->
             search.step(ALL_TURNS)
             search.figures()
     if whole:
-        GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0)).step()
+        search = GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0))
+        search.step(_PATIENCE + 1)
     dual_price.warm_up()  # for bounds and seeds on several classes
 
 
