@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.elastic.checkpoints import whole_run
+from cosched.coscheduler.elastic.resize_counts import ResizeCounts
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.places.licences import LicenceUse
@@ -59,6 +60,7 @@ class CoreState:
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
         workers: live workers of each elastic task that has any, UUIDs by their numbers.
         elastic: live elastic tasks; a dictionary keeps their order.
+        resizes: counts of how these grew and shrank.
         guaranteed: live stages of chains whose deadlines are guaranteed.
     """
 
@@ -84,6 +86,7 @@ class CoreState:
         self.unmodelled_submitting: set[str] = set()
         self.workers: dict[str, dict[int, str]] = {}
         self.elastic: dict[str, None] = {}
+        self.resizes = ResizeCounts()
         self.guaranteed: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         # Live tasks that are out of the ordinary in some way: as long as there are none, plans leave that way out.

@@ -29,6 +29,7 @@ from cosched.app.elastic.service import WorkerCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.services import DomainServices
 from cosched.connector import Output
+from cosched.coscheduler.elastic.resize_counts import ResizeCounts
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.application import build_application
@@ -144,7 +145,10 @@ class Recorder:
         return []
 
     def counts(self) -> WorkerCounts:
-        return WorkerCounts(tasks=2, running=5, wanted=6, lent=3, leaving=1, drain=4.5)
+        resizes = ResizeCounts(grown=8, shrunk=7, forced=1)
+        return WorkerCounts(
+            2, running=5, wanted=6, lent=3, leaving=1, drain=4.5, width=7, resizes=resizes, lent_seconds=90.5
+        )
 
     def refused_letters(self) -> dict[str, int]:
         return {"north": 2}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cosched.app.core_access import CoreClient
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.elastic.resize_counts import ResizeCounts
     from cosched.store.store import Store, TaskHistory
 
 __all__ = ["ElasticService", "WorkerCounts"]
@@ -40,6 +41,9 @@ class WorkerCounts(NamedTuple):
         lent: workers on lent hosts, those that leave among them.
         leaving: workers that are to leave, or are being ended.
         drain: seconds that leaving takes, as learnt.
+        width: hosts on which elastic tasks run, those of leads among them.
+        resizes: how often they grew and shrank since the daemon's start.
+        lent_seconds: of hosts on loans since then.
     """
 
     tasks: int
@@ -48,6 +52,9 @@ class WorkerCounts(NamedTuple):
     lent: int
     leaving: int
     drain: float
+    width: int
+    resizes: ResizeCounts
+    lent_seconds: float
 
 
 class ElasticService:
@@ -135,19 +142,24 @@ class ElasticService:
         return self._core.ask(_leads)
 
 
-def _worker_counts(core: Coscheduler, _time: float) -> WorkerCounts:
-    leads = [lead.lead for lead in core.leads() if lead.lead is not None]
+def _worker_counts(core: Coscheduler, time: float) -> WorkerCounts:
+    live = core.leads()
+    leads = [lead.lead for lead in live if lead.lead is not None]
     workers = [each for each in core.attempts.values() if each.worker]
     leaving = sum(each.leave_by is not None or each.state is AttemptState.CANCELLING for each in workers)
     lent = sum(each.loan for each in workers)
     lent_on = sum(each.loan and each.leave_by is None and each.state is not AttemptState.CANCELLING for each in workers)
+    running = sum(each.state is AttemptState.RUNNING for each in workers)
     return WorkerCounts(
         tasks=len(leads),
-        running=sum(each.state is AttemptState.RUNNING for each in workers),
+        running=running,
         wanted=sum(len(lead.promised) for lead in leads) + lent_on,
         lent=lent,
         leaving=leaving,
         drain=core.elastic.drain,
+        width=running + sum(len(lead.hosts) for lead in live if lead.state is AttemptState.RUNNING),
+        resizes=core.elastic.resizes,
+        lent_seconds=core.elastic.resizes.lent_seconds(workers, time),
     )
 
 

@@ -175,6 +175,7 @@ class AttemptEnds:
         self._state.put(task)
         asked = attempt.leave_by is not None
         hosts = attempt.lead.next_hosts if asked else attempt.count
+        self._state.resizes = self._state.resizes.with_restart(attempt.count, hosts)
         self._queue.add_restarted(task, hosts, attempt.lead.behind if asked else "")
 
     def _pause_until(self, tries: int, time: float) -> float:

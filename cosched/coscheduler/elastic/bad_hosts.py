@@ -237,6 +237,7 @@ class BadHosts:
         self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
         for each in staying(running.workers):
             if each.hosts == (host,):  # it was lent; the lead is charged for it now
+                self._state.resizes = self._state.resizes.with_loan_over(each, time)
                 self._state.put_attempt(replace(each, loan=False, part=0.0, predicted=None))
                 break  # a shared host may have several
         # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.elastic.host_loans import HostLoans
+    from cosched.coscheduler.elastic.resize_counts import ResizeCounts
     from cosched.coscheduler.elastic.values import ElasticSettings
     from cosched.coscheduler.elastic.work_done import RunningElastic
     from cosched.coscheduler.events import LeadEvent
@@ -98,6 +99,7 @@ class ElasticTasks:
             dict(self.bad_hosts.slow.records),
             dict(self.bad_hosts.links.records),
             dict(self.bad_hosts.links.statistics),
+            self._state.resizes,
         )
 
     def load(self, snapshot: ElasticSnapshot) -> None:
@@ -106,12 +108,14 @@ class ElasticTasks:
         self.setbacks.records = dict(snapshot.setbacks)
         self.bad_hosts.load(snapshot)
         self._restarts.load(snapshot.next_look)
+        self._state.resizes = snapshot.resizes
 
     def _terms(self, task: Task) -> ElasticSettings:
         return self._settings.of(task.spec.application, task.owner)
 
     def _learn(self, worker: Attempt, time: float) -> None:
         """Learn from a worker that has ended: how long it took to leave, or that it ended by itself."""
+        self._state.resizes = self._state.resizes.with_end(worker, time)
         task = self._state.tasks.get(worker.task)
         if task is None or task.spec.elastic is None:
             return
@@ -173,17 +177,22 @@ class ElasticTasks:
                 self.work.records.pop(name, None)
                 continue
             ending = running.lead.state is AttemptState.CANCELLING or self._lifecycle.workers.ending(name)
-            for worker in running.workers:
-                if worker.state is AttemptState.CANCELLING:
-                    continue
-                if ending:
-                    self._lifecycle.cancels.give_up(worker, "its lead ends", time)
-                elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
-                    self._lifecycle.cancels.give_up(worker, worker.reason or _WORKER_LEAVES, time)
+            self._end_workers(running, time, ending=ending)
             if not ending and running.lead.state is AttemptState.RUNNING and not running.status.gathers:
                 self.work.reckon(running, time)
         self.setbacks.keep(self.work.records)
         self.bad_hosts.keep(self.work.records)
+
+    def _end_workers(self, running: RunningElastic, time: float, *, ending: bool) -> None:
+        for worker in running.workers:
+            if worker.state is AttemptState.CANCELLING:
+                continue
+            if ending:
+                self._lifecycle.cancels.give_up(worker, "its lead ends", time)
+            elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
+                if running.status.drains:
+                    self._state.resizes = self._state.resizes.with_force()
+                self._lifecycle.cancels.give_up(worker, worker.reason or _WORKER_LEAVES, time)
 
     def start_workers(self, time: float) -> None:
         """Start a worker on each promised host that has none."""
@@ -279,6 +288,11 @@ class ElasticTasks:
         offering = set(self._state.hosts.offering(running.task.spec.needs)) - avoided
         return sorted(offering.intersection(alike), key=lambda host: (ranks[host], host))
 
+    @property
+    def resizes(self) -> ResizeCounts:
+        """How often elastic tasks grew and shrank since the start."""
+        return self._state.resizes
+
     def lent_hosts(self) -> list[str]:
         """Return the hosts that are lent, in order of the tasks and their workers."""
         return [worker.hosts[0] for worker in self._lent()]
@@ -353,6 +367,7 @@ class ElasticTasks:
             worker = replace(worker, **asdict(share))
         self._put_lead(lead, workers=number)
         self._state.put_attempt(worker)
+        self._state.resizes = self._state.resizes.with_start(worker)
         self._state.decide(DispatchAttempt(worker, self._state.tasks[name].as_worker(number, lead.lead.address)))
         self.work.settle(name, time)
         self._state.replan()

@@ -138,6 +138,7 @@ class Restarts:
                 self._state.put(each.task.with_status(restarts=replace(known, forced=known.forced + 1, spent=None)))
                 why = f"ended by force, for it had not stopped within its grace ({each.status.why})"
                 self._lifecycle.cancels.give_up(each.lead, why, time)
+                self._state.resizes = self._state.resizes.with_force()
                 continue
             status = replace(each.status, deaf=True, revision=each.status.revision + 1)
             self._state.put_attempt(replace(each.lead, leave_by=None, lead=status))

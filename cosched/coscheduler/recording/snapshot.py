@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.elastic.resize_counts import ResizeCounts
 from cosched.coscheduler.places.occupancy import OccupancySnapshot
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
@@ -165,6 +166,7 @@ class ElasticSnapshot:
         speeds: of running ones whose leads measure the speeds of their workers.
         links: of running ones whose leads measure how their workers spend their time: clusters with slow links.
         overheads: what these have measured last.
+        resizes: counts of how they grew and shrank.
     """
 
     work: Mapping[str, WorkRecord] = field(default_factory=dict)
@@ -174,6 +176,7 @@ class ElasticSnapshot:
     speeds: Mapping[str, BadPlacesRecord] = field(default_factory=dict)
     links: Mapping[str, BadPlacesRecord] = field(default_factory=dict)
     overheads: Mapping[str, tuple[WorkerStatistics, ...]] = field(default_factory=dict)
+    resizes: ResizeCounts = field(default_factory=ResizeCounts)
 
 
 @dataclass(frozen=True, slots=True)

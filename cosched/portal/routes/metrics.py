@@ -110,6 +110,15 @@ class _DomainCollector(Collector):
         yield _labelled(GaugeMetricFamily, "cosched_elastic_workers", words, "kind", workers)
         words = "Seconds that a worker takes to leave, as learnt."
         yield GaugeMetricFamily("cosched_elastic_drain_seconds", words, found.drain)
+        words = "Hosts on which elastic tasks run, those of their leads among them."
+        yield GaugeMetricFamily("cosched_elastic_width", words, found.width)
+        resizes = {"grow": found.resizes.grown, "shrink": found.resizes.shrunk}
+        words = "Hosts that elastic tasks were lent, and that they left as they were told."
+        yield _labelled(CounterMetricFamily, "cosched_elastic_resizes", words, "direction", resizes)
+        words = "Jobs of elastic tasks that were ended by force, for they had not gone in time."
+        yield CounterMetricFamily("cosched_elastic_forced", words, found.resizes.forced)
+        words = "Seconds of hosts that were lent to elastic tasks."
+        yield CounterMetricFamily("cosched_elastic_lent_host_seconds", words, found.lent_seconds)
 
 
 def _labelled(kind: Any, name: str, text: str, label: str, values: Any) -> Metric:

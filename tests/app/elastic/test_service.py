@@ -13,6 +13,7 @@ from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.elastic.resize_counts import ResizeCounts
 from cosched.coscheduler.elastic.values import Elastic
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
 from cosched.errors import UserError
@@ -223,6 +224,21 @@ def test_workers_are_counted_for_monitoring(domain: Domain, service: ElasticServ
     domain.keep(submit(domain.core, a_task(2, [10.0]), 13.0))  # it has the idle host of a lent one
     after = service.counts()
     assert (after.running, after.wanted, after.lent, after.leaving) == (2, 2, 2, 1)
+
+
+def test_hosts_that_come_and_go_are_counted_for_monitoring(
+    domain: Domain, service: ElasticService, lead: Attempt
+) -> None:
+    domain.time = 20.0
+    found = service.counts()
+    assert (found.width, found.resizes, found.lent_seconds) == (4, ResizeCounts(grown=2), 16.0)
+    domain.keep(submit(domain.core, a_task(2, [10.0]), 20.0))
+    (gone,) = (each for each in domain.core.workers_of("1") if each.leaves)
+    domain.keep(report(domain.core, gone, JobState.REMOVED, 22.0, finished=22.0))
+    domain.time = 30.0
+    after = service.counts()
+    assert (after.width, after.resizes.grown, after.resizes.shrunk, after.resizes.forced) == (3, 2, 1, 0)
+    assert after.lent_seconds == 10.0 + 18.0
 
 
 def test_a_worker_that_has_not_begun_says_why(domain: Domain, service: ElasticService) -> None:

@@ -55,6 +55,11 @@ def test_workers_of_elastic_tasks_are_counted(client: TestClient) -> None:
         'cosched_elastic_workers{kind="lent"} 3.0',
         'cosched_elastic_workers{kind="leaving"} 1.0',
         "cosched_elastic_drain_seconds 4.5",
+        "cosched_elastic_width 7.0",
+        'cosched_elastic_resizes_total{direction="grow"} 8.0',
+        'cosched_elastic_resizes_total{direction="shrink"} 7.0',
+        "cosched_elastic_forced_total 1.0",
+        "cosched_elastic_lent_host_seconds_total 90.5",
     ):
         assert f"\n{line}\n" in text
 
