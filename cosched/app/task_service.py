@@ -12,6 +12,7 @@ from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.api.runtimes import parse_shape_runtimes
+from cosched.app.elastic.loans import host_moves
 from cosched.app.expected_ends import expected_ends, late_tasks
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
@@ -160,11 +161,13 @@ class TaskService:
             return replace(explanation_view(found, core), chain=chain_view(core, core.tasks[task.id], time))
 
         explained = self._core.ask(question)
+        attempts = self._store.attempts(task.id) if task.spec.elastic is not None else ()
         if explained is None:
             task = self._find(principal, task.id)  # as it has ended
-            attempts = self._store.attempts(task.id) if task.spec.elastic is not None else ()
-            return ended_explanation(task, attempts, self._last_errors(task))
-        return self._with_other_hosts(explained, task) if explained.rescues else explained
+            explained = ended_explanation(task, attempts, self._last_errors(task))
+        elif explained.rescues:
+            explained = self._with_other_hosts(explained, task)
+        return replace(explained, host_moves=host_moves((*attempts, *self._store.attempts_for(task.id))))
 
     def _last_errors(self, task: Task) -> list[str]:
         """Return the last lines of what a task that failed wrote to its standard error, as far as they can be read."""

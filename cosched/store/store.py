@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, bindparam, desc, exists, func, insert, or_, select
+from sqlalchemy import and_, bindparam, desc, exists, func, insert, or_, select, text
 
 from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
@@ -62,6 +62,11 @@ _TASKS_PAGE, _LISTED_PAGE = (
 _ATTEMPTS = (
     select(tables.attempts)
     .where(tables.attempts.c.task == bindparam("task"))
+    .order_by(tables.attempts.c.created, tables.attempts.c.uuid)
+)
+_ATTEMPTS_FOR = (
+    select(tables.attempts)
+    .where(tables.attempts.c.needed_by == bindparam("task"), text("needed_by != ''"))  # the index has only those
     .order_by(tables.attempts.c.created, tables.attempts.c.uuid)
 )
 _LOG = select(tables.events).order_by(tables.events.c.id.desc())
@@ -258,6 +263,10 @@ class Store:
     def attempts(self, task_id: str) -> tuple[Attempt, ...]:
         """Return all attempts at the task, the oldest first."""
         return records_of(Attempt, self.read(_ATTEMPTS, {"task": task_id}))
+
+    def attempts_for(self, task_id: str) -> tuple[Attempt, ...]:
+        """Return the attempts of elastic tasks that gave up hosts for a task, or are giving them up."""
+        return records_of(Attempt, self.read(_ATTEMPTS_FOR, {"task": task_id}))
 
     def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[LogEntry, ...]:
         """Return lines of the log, the newest first.

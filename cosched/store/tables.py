@@ -180,7 +180,9 @@ attempts = Table(
     Column("loan", Boolean, nullable=False, server_default=false()),
     Column("leave_by", Double),
     Column("lead", LEAD_STATUS),
+    Column("needed_by", String(64), nullable=False, server_default=text("''")),
     Index("attempts_by_task", "task", "created"),
+    Index("attempts_by_need", "needed_by", sqlite_where=text("needed_by != ''")),
     Index("attempts_by_state", "state"),
 )
 

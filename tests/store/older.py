@@ -61,6 +61,7 @@ _ADDED = (
     ("0043", "tasks", "host_cores"),
     ("0044", "runs", "launch"),
     ("0045", "tasks", "avoids"),
+    ("0046", "attempts", "needed_by"),
 )
 # Tables that they have made.
 _MADE = (
@@ -71,10 +72,15 @@ _MADE = (
     ("0035", "forms"),
     ("0040", "host_loads"),
 )
+# Indexes on columns that they have added.
+_INDEXED = (("0046", "attempts_by_need"),)
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:
     """Take the columns of later migrations out of a database, and have it say that it is of this one."""
+    for added, index in _INDEXED:
+        if added > revision:
+            connection.execute(f"DROP INDEX {index}")
     for added, table, column in _ADDED:
         if added > revision:
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")

@@ -38,7 +38,7 @@ from cosched.api.documents.elastic import (
     WorkersView,
     WorkerView,
 )
-from cosched.api.documents.explanations import ExplanationView, RescueView
+from cosched.api.documents.explanations import ExplanationView, HostMoveView, RescueView
 from cosched.api.documents.hosts import FreeView, HostLoadView, HostView, ReservationRequest, ReservationView
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
 from cosched.api.documents.neighbours import (
@@ -85,6 +85,7 @@ __all__ = [
     "HealthCheck",
     "HealthReport",
     "HostLoadView",
+    "HostMoveView",
     "HostView",
     "LeadMessage",
     "LearntApplication",

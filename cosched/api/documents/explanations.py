@@ -7,7 +7,24 @@ from dataclasses import dataclass
 from cosched.api.documents.predictions import ProfileView
 from cosched.api.documents.stages import ChainView
 
-__all__ = ["ExplanationView", "RescueView"]
+__all__ = ["ExplanationView", "HostMoveView", "RescueView"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMoveView:
+    """Hosts that an elastic task gave back for a task that waited for them.
+
+    Attributes:
+        hosts: their names; of shared ones it gave back what it was lent there.
+        giver: the elastic task.
+        taker: the task for which it gave them back.
+        time: when the last of its jobs there had ended; null while one has not.
+    """
+
+    hosts: tuple[str, ...]
+    giver: str
+    taker: str
+    time: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +67,7 @@ class ExplanationView:
         chain: the tunable application of which it is a stage, with where each of its ways would run now; null for
             others.
         errors: the last lines that a task which failed wrote to its standard error, where they can be read.
+        host_moves: hosts that elastic tasks gave back for it, or it for others: the last twenty times, in order.
     """
 
     task: str
@@ -67,3 +85,4 @@ class ExplanationView:
     planned_cores: int = 0
     chain: ChainView | None = None
     errors: tuple[str, ...] = ()
+    host_moves: tuple[HostMoveView, ...] = ()

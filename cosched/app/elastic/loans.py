@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.api.documents import HostMoveView
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
 
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.task import Task
 
-__all__ = ["hosts_sentences", "loans_text"]
+__all__ = ["host_moves", "hosts_sentences", "loans_text"]
+
+_MOST_MOVES = 20
 
 
 def loans_text(loans: Iterable[tuple[float | None, float | None]]) -> str:
@@ -34,6 +38,26 @@ def loans_text(loans: Iterable[tuple[float | None, float | None]]) -> str:
         held, since = held + change, time
         most = max(most, held)
     return f"with up to {plural(most, 'lent host')}, for {format_duration(seconds)}" if most else ""
+
+
+def host_moves(attempts: Iterable[Attempt]) -> tuple[HostMoveView, ...]:
+    """Return the last times that elastic tasks gave hosts back for other tasks, in order.
+
+    Args:
+        attempts: in any order; those that gave up nothing for anybody do not count.
+    """
+    together: dict[tuple[str, str, float], list[Attempt]] = {}
+    for each in attempts:
+        gave = each.state.live or each.lead is None or each.state is AttemptState.CHECKPOINTED
+        if each.needed_by and each.leave_by is not None and gave:
+            together.setdefault((each.task, each.needed_by, each.leave_by), []).append(each)
+    found = []
+    for (giver, taker, by), gone in sorted(together.items(), key=lambda each: each[0][2])[-_MOST_MOVES:]:
+        hosts = sorted({host for each in gone for host in each.hosts})
+        ends = [by if each.finished is None else each.finished for each in gone]
+        time = None if any(each.state.live for each in gone) else max(ends)
+        found.append(HostMoveView(hosts=tuple(hosts), giver=giver, taker=taker, time=time))
+    return tuple(found)
 
 
 def hosts_sentences(task: Task, attempts: Iterable[Attempt]) -> list[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Evidence,
         ExplanationView,
         Forecast,
+        HostMoveView,
         PlacementView,
         PlanView,
         ProfileView,
@@ -276,6 +277,7 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
         lines += [f"its errors:    {clean(line)}" for line in explanation.errors]
         if explanation.planned_start is not None:
             lines.append(f"read them all: `cosched task err {explanation.task}`")
+    lines += [_move_line(explanation.task, each) for each in explanation.host_moves]
     if explanation.planned_start is not None:
         where = _hosts_text(explanation.planned_hosts)
         place = f" on {clean(where)}{_with_cores(explanation.planned_cores)}" if where else ""
@@ -296,6 +298,14 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
 
 def _with_cores(cores: int) -> str:
     return f", {plural(cores, 'core')} of each" if cores else ""
+
+
+def _move_line(task: str, move: HostMoveView) -> str:
+    when = "which are being left" if move.time is None else format_optional_time(move.time)
+    hosts = clean(_hosts_text(move.hosts))
+    if move.giver == task:
+        return f"gave hosts:    {hosts} to task {move.taker}, {when}"
+    return f"took hosts:    {hosts} from task {move.giver}, {when}"
 
 
 def _rescue_line(task: str, rescue: RescueView) -> str:

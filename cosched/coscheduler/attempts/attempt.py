@@ -63,6 +63,7 @@ class Attempt:
         loan: whether its host is lent: it leaves when the plan needs that.
         leave_by: epoch seconds by which it must have left; None for one that stays.
         lead: what is known of the lead of an elastic task; None for others.
+        needed_by: waiting task for which it leaves its hosts; empty: it stays, or leaves for no one task.
     """
 
     uuid: str
@@ -85,6 +86,7 @@ class Attempt:
     loan: bool = False
     leave_by: float | None = None
     lead: LeadStatus | None = None
+    needed_by: str = ""
 
     @property
     def reckoned_hosts(self) -> tuple[str, ...]:

@@ -255,8 +255,8 @@ class ElasticTasks:
             look = SharedHostLoans(self._state, self._queue, self._planning_view, known, self.drain, time)
         else:
             look = WholeHostLoans(self._state, self._queue, self._planning_view, planned, time)
-        for worker, reason in look.needed_back(self._lent(), ready):
-            self._order_to_leave(worker, reason, time)
+        for worker, reason, task in look.needed_back(self._lent(), ready):
+            self._order_to_leave(replace(worker, needed_by=task), reason, time)
         cost = self._state.corrections.dispatch_latency.seconds + self.drain
         self.bad_hosts.leave(look.others, cost, time, self._may_grow, self._order_to_leave)
         if idle := look.idle_hosts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +11,21 @@ if TYPE_CHECKING:
     from cosched.coscheduler.elastic.bad_hosts import OtherHosts
     from cosched.scheduling.elastic.idle_loans import IdleHosts
 
-__all__ = ["HostLoans"]
+__all__ = ["HostLoans", "NeededBack"]
+
+
+class NeededBack(NamedTuple):
+    """A worker that leaves what it was lent, why, and for which waiting task; empty: for no one task."""
+
+    worker: Attempt
+    reason: str
+    task: str = ""
 
 
 class HostLoans(Protocol):
     """Lent and idle hosts at one look at the plan; `whole_host_loans.py` and `shared_host_loans.py` know them."""
 
-    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> Sequence[tuple[Attempt, str]]:
+    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> Sequence[NeededBack]:
         """Return the workers that leave what they were lent now, and why.
 
         Args:

@@ -141,7 +141,7 @@ class Restarts:
                 self._state.resizes = self._state.resizes.with_force()
                 continue
             status = replace(each.status, deaf=True, revision=each.status.revision + 1)
-            self._state.put_attempt(replace(each.lead, leave_by=None, lead=status))
+            self._state.put_attempt(replace(each.lead, leave_by=None, lead=status, needed_by=""))
             self._state.put(each.task.with_status(restarts=replace(known, unheeded=known.unheeded + 1)))
             self._state.replan()
 
@@ -189,7 +189,8 @@ class Restarts:
             behind=move.behind,
         )
         stopped = time - lead.started + restart_cost(task).stop
-        self._state.put_attempt(replace(lead, leave_by=time + elastic.grace, predicted=stopped, lead=status))
+        lead = replace(lead, leave_by=time + elastic.grace, predicted=stopped, lead=status)
+        self._state.put_attempt(replace(lead, needed_by=move.rescued[0] if move.rescued else ""))
         self._state.replan()
 
     def _best_move(self, running: _Restartable, time: float) -> _Move | None:

@@ -17,6 +17,7 @@ from cosched.connector.hosts import HostShare
 from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.bad_hosts import OtherHosts
+from cosched.coscheduler.elastic.host_loans import NeededBack
 from cosched.coscheduler.places.spare_room import PlannedShare, SpareRoom, planned_shares
 from cosched.coscheduler.reservations import without_distant_reservations
 from cosched.scheduling.decoding.decoder import decode, dependency_order
@@ -88,7 +89,7 @@ class SharedHostLoans:
             return self._view.planned(self._time)
         return without_distant_reservations(known.problem, known.plan), known.plan
 
-    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> list[tuple[Attempt, str]]:
+    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> list[NeededBack]:
         """Return the workers that leave lent places now, and why.
 
         Those leave that would be in the way of what starts within the seconds that leaving takes, the last ones first.
@@ -102,18 +103,18 @@ class SharedHostLoans:
         if not staying:
             return []
         room = SpareRoom(self._sizes, self._held(lent=False), [*self._soon(staying, ready), *self._anywhere])
-        found: list[tuple[Attempt, str]] = []
+        found: list[NeededBack] = []
         for worker in staying:
             (host,) = worker.hosts
             share = self._state.hosts.taken(host, worker.share)
             if self._reserved.get(host, math.inf) <= (worker.predicted or 0.0):
-                found.append((worker, f"{host} is reserved for others"))
+                found.append(NeededBack(worker, f"{host} is reserved for others"))
             elif (first := room.conflict(host, share)) is None:
                 room.take(host, share)
             elif first.task:
-                found.append((worker, f"task {first.task} starts on {host}"))
+                found.append(NeededBack(worker, f"task {first.task} starts on {host}", first.task))
             else:
-                found.append((worker, "its place is needed for a task that no plan places"))
+                found.append(NeededBack(worker, "its place is needed for a task that no plan places"))
         return found
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.bad_hosts import OtherHosts
+from cosched.coscheduler.elastic.host_loans import NeededBack
 from cosched.scheduling.elastic.idle_loans import WholeHosts
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class WholeHostLoans:
         self._short = wanted - len(idle)
         self._idle = dict(list(idle.items())[wanted:])
 
-    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> list[tuple[Attempt, str]]:
+    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> list[NeededBack]:
         """Return the workers that leave lent hosts now, and why.
 
         Those leave whose hosts are needed within the seconds that leaving takes, and as many as tasks without a
@@ -70,19 +71,20 @@ class WholeHostLoans:
         """
         staying = {worker.hosts[0]: worker for worker in lent if worker.leave_by is None}
         leaving = len(lent) - len(staying)
-        found: list[tuple[Attempt, str]] = []
+        found: list[NeededBack] = []
         for place in self._waiting:
             mine = [host for host in place.hosts if host in staying]
             soonest = max((staying[host].predicted or 0.0 for host in mine), default=0.0)
             if mine and place.start <= soonest + NOW and ready(place.task):
-                found += [(staying.pop(host), f"task {place.task} starts on {host}") for host in mine]
+                reasons = {host: f"task {place.task} starts on {host}" for host in mine}
+                found += [NeededBack(staying.pop(host), why, place.task) for host, why in reasons.items()]
         for host in list(staying):
             if self._reserved.get(host, math.inf) <= (staying[host].predicted or 0.0):
-                found.append((staying.pop(host), f"{host} is reserved for others"))
+                found.append(NeededBack(staying.pop(host), f"{host} is reserved for others"))
             elif (claims := self._claimed.get(host, "")) not in ("", staying[host].task):  # of a lead at its next stage
-                found.append((staying.pop(host), f"task {claims} starts on {host}"))
+                found.append(NeededBack(staying.pop(host), f"task {claims} starts on {host}", claims))
         more = list(staying.values())[::-1][: max(self._short - leaving - len(found), 0)]
-        return found + [(worker, "its host is needed for a task that no plan places") for worker in more]
+        return found + [NeededBack(worker, "its host is needed for a task that no plan places") for worker in more]
 
     @property
     def idle_hosts(self) -> list[str]:

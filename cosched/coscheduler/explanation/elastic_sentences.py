@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lent_sentences", "worker_sentences"]
 
+_UNTIL_NEEDED = "until it is needed"
 _STAYS = "; the promised hosts there stay while no others can be promised in their place"
 
 
@@ -41,10 +42,8 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     of_each = f" ({share_text(lead.share)} of each)" if lead.share is not None else ""
     found = [f"its promised hosts: {first_names(lead.reckoned_hosts)}{of_each}"]
     if lent:
-        needs = _needs(core, lent, time)
-        found.append(
-            f"lent to it, until they are needed: {_places([(each, needs.get(each.hosts[0])) for each in lent])}"
-        )
+        until = _ends(core, lent, time)
+        found.append(f"lent to it: {_places([(each, until.get(each.hosts[0], _UNTIL_NEEDED)) for each in lent])}")
     found += [f"it gives {_place(each)} back: {each.reason}" for each in workers if each.loan and each.leaves]
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
@@ -133,12 +132,22 @@ def lent_sentences(core: Coscheduler, hosts: Collection[str]) -> list[str]:
     return lent + stopping
 
 
-def _needs(core: Coscheduler, lent: Sequence[Attempt], time: float) -> dict[str, str]:
-    """Say of each host of lent workers which task needs it, or more of it, first in the plan, and when."""
-    forecast = core.planning_view.forecast(time)
+def _ends(core: Coscheduler, lent: Sequence[Attempt], time: float) -> dict[str, str]:
+    """Say of each host of lent workers until when it is lent, where that is known: by the plan or a reservation."""
+    reserved = core.reservations.needed(time)
+    first = {host: (seconds, "it is reserved for others") for host, seconds in reserved.items()}
+    for host, (start, task) in _needs(core, lent, time).items():
+        if start <= first.get(host, (math.inf, ""))[0]:
+            first[host] = (start, f"task {task} is to start there")
+    return {host: f"until {what}, in {format_duration(max(seconds, 0.0))}" for host, (seconds, what) in first.items()}
+
+
+def _needs(core: Coscheduler, lent: Sequence[Attempt], time: float) -> dict[str, tuple[float, str]]:
+    """Return of each host of lent workers in how long which task needs it, or more of it, first in the plan."""
+    forecast, first = core.planning_view.forecast(time), dict[str, tuple[float, str]]()
     if forecast is None:
-        return {}
-    domain, first = core.domain, dict[str, tuple[float, str]]()
+        return first
+    domain = core.domain
     if domain.shared:
         sizes = {host: domain.size(host) for host in domain.mine()}
         held = [(each.host, each.until - time, each.share) for each in domain.held(_but_loans(core), time)]
@@ -153,10 +162,7 @@ def _needs(core: Coscheduler, lent: Sequence[Attempt], time: float) -> dict[str,
         for place in forecast[1].assignments:
             for host in place.hosts:
                 first[host] = min(first.get(host, (math.inf, "")), (place.start, place.task))
-    return {
-        host: f"task {task} is to start there in {format_duration(max(start, 0.0))}"
-        for host, (start, task) in first.items()
-    }
+    return first
 
 
 def _but_loans(core: Coscheduler) -> list[Attempt]:

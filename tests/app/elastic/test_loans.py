@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from cosched.app.elastic.loans import hosts_sentences, loans_text
+from cosched.app.elastic.loans import host_moves, hosts_sentences, loans_text
 from cosched.app.views.explanation_views import ended_explanation
 from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
-from cosched.coscheduler.elastic.values import RestartRecord
+from cosched.coscheduler.elastic.values import LeadStatus, RestartRecord
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import elastic_task, restart_task
 
@@ -38,6 +41,37 @@ def test_a_task_that_has_ended_names_the_loans_that_made_it_shorter() -> None:
     assert hosts_sentences(task, attempts) == ["it ran with up to 1 lent host, for 40 s"]
     assert ended_explanation(task, attempts).waits_for[-1] == "it ran with up to 1 lent host, for 40 s"
     assert hosts_sentences(task, attempts[:1]) == []
+
+
+def gone(number: int, host: str, by: float | None, ended: float | None, **changes: Any) -> Attempt:
+    state = AttemptState.RUNNING if ended is None else AttemptState.CANCELLED
+    values = {"started": 1.0, "finished": ended, "worker": number, "loan": True, "leave_by": by, "needed_by": "2"}
+    return Attempt(f"u{number}", "1", (host,), 1, None, 0.0, **{"state": state, **values, **changes})
+
+
+def test_hosts_that_were_given_back_together_are_said_together_with_the_last_end() -> None:
+    attempts = [gone(2, "b", 40.0, 14.0), gone(1, "a", 40.0, 12.0), gone(3, "c", 90.0, 61.0)]
+    attempts += [gone(4, "d", None, 70.0, needed_by=""), gone(5, "e", 95.0, 70.0, needed_by="")]
+    assert [(each.hosts, each.giver, each.taker, each.time) for each in host_moves(attempts)] == [
+        (("a", "b"), "1", "2", 14.0),
+        (("c",), "1", "2", 61.0),
+    ]
+
+
+def test_hosts_that_are_still_being_left_have_no_time() -> None:
+    (move,) = host_moves([gone(1, "a", 40.0, 12.0), gone(2, "b", 40.0, None)])
+    assert (move.hosts, move.time) == (("a", "b"), None)
+
+
+def test_a_program_that_ended_by_itself_when_it_was_asked_to_stop_gave_nothing() -> None:
+    ended = gone(0, "a", 40.0, 12.0, loan=False, lead=LeadStatus(restarts=True), state=AttemptState.COMPLETED)
+    assert host_moves([ended]) == ()
+    assert len(host_moves([replace(ended, state=AttemptState.CHECKPOINTED)])) == 1
+
+
+def test_the_last_twenty_moves_are_told() -> None:
+    moves = host_moves([gone(number, "a", 40.0 + number, 12.0 + number) for number in range(1, 31)])
+    assert [each.time for each in moves] == [12.0 + number for number in range(11, 31)]
 
 
 def test_a_task_that_has_ended_says_how_often_it_was_started_again() -> None:

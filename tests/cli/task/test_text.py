@@ -12,6 +12,7 @@ from cosched.api.documents import (
     ExplanationView,
     Forecast,
     ForwardedPlacement,
+    HostMoveView,
     NearRun,
     PlacementView,
     PlanView,
@@ -20,7 +21,7 @@ from cosched.api.documents import (
     RestartsView,
     TaskDetail,
 )
-from cosched.api.times import format_time
+from cosched.api.times import format_optional_time, format_time
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 
 TASK = TaskDetail(
@@ -156,6 +157,16 @@ def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -
     assert lines[2].endswith("on h0, h1, h2, h3, h4, h5 and 2 more")
     assert words in lines[4]
     assert lines[5] == "would change:  more hosts"
+
+
+def test_an_explanation_says_who_took_hosts_from_whom() -> None:
+    moves = (
+        HostMoveView(hosts=("a", "b"), giver="3", taker="7", time=1e9),
+        HostMoveView(hosts=("c",), giver="7", taker="9", time=None),
+    )
+    lines = explained("running", host_moves=moves)
+    assert lines[2] == f"took hosts:    a, b from task 3, {format_optional_time(1e9)}"
+    assert lines[3] == "gave hosts:    c to task 9, which are being left"
 
 
 def explained(state: str, **changes: Any) -> list[str]:

@@ -285,6 +285,14 @@ def test_a_task_that_comes_gets_lent_hosts_back_and_starts_once_their_jobs_have_
     assert core.tasks["1"].status.state is TaskState.RUNNING
 
 
+def test_a_worker_that_leaves_a_lent_host_is_kept_with_the_task_that_needs_it() -> None:
+    core, _, lent = grown()
+    outcome = submit(core, a_task(2, [math.inf, 5.0], submitted=8.0), 8.0)
+    assert sorted(each.needed_by for each in outcome.changes.attempts.values() if each.worker) == ["2", "2"]
+    (taken, *_) = [each for each in lent if core.attempts[each.uuid].needed_by]
+    assert removed(core, taken, 9.0).changes.attempts[taken.uuid].needed_by == "2"
+
+
 def test_only_the_hosts_that_are_needed_are_taken_back() -> None:
     core, _, lent = grown()
     gone = cancelled(submit(core, a_task(2, [10.0]), 10.0))

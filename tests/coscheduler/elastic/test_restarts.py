@@ -75,6 +75,7 @@ def test_a_program_is_asked_to_stop_for_a_task_that_would_be_late_without_its_ho
     assert attempt.leave_by == 30.0
     assert attempt.lead is not None
     assert attempt.lead.why == "task 2 would be late without its hosts"
+    assert attempt.needed_by == "2"
     assert len(core.attempts) == 1, "its hosts are given away before it has stopped"
 
 

@@ -300,7 +300,7 @@ def test_a_planned_task_that_will_need_a_lent_place_is_named_with_its_start() ->
     lent(core)
     found = explain(core, "1", 8.0)
     assert found is not None
-    assert "(task 3 is to start there in " in "; ".join(found.waits_for)
+    assert "(until task 3 is to start there, in " in "; ".join(found.waits_for)
 
 
 def test_places_are_lent_again_once_the_other_task_has_ended() -> None:

@@ -6,8 +6,16 @@ from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DiagnoseAttempt, Outcome
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, LeadAnnounced, Tick
+from cosched.coscheduler.events import (
+    AttemptDiagnosed,
+    AttemptSubmitted,
+    HostsObserved,
+    HostsReserved,
+    LeadAnnounced,
+    Tick,
+)
 from cosched.coscheduler.explanation.explain import explain
+from cosched.coscheduler.reservations import Reservation
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -48,8 +56,21 @@ def sentences(task: str, *, drains: bool = True) -> str:
 def test_an_elastic_task_says_what_is_promised_lent_and_given_back_for_whom() -> None:
     said = sentences("1")
     assert "its promised hosts: node01, node02" in said
-    assert "lent to it, until they are needed: node04" in said
+    assert "lent to it: node04 (until it is needed)" in said
     assert "it gives node03 back: task 2 starts on node03" in said
+
+
+def test_a_loan_lasts_until_its_host_is_reserved_where_no_task_needs_it_before() -> None:
+    core = a_core(2, elastic=ElasticSettings(settle=1.0))
+    for attempt in dispatched(submit(core, elastic_task(1, [math.inf, 600.0, 400.0]))):
+        start(core, attempt, 1.0)
+    core.handle(HostsObserved(1.0, hosts(3)))
+    (lent,) = workers(core.handle(Tick(3.0)))
+    start(core, lent, 3.0)
+    core.handle(HostsReserved(4.0, Reservation("r", ("node03",), 3604.0, 7204.0)))
+    found = explain(core, "1", 4.0)
+    assert found is not None
+    assert "lent to it: node03 (until it is reserved for others, in 1 h)" in found.waits_for
 
 
 def test_a_task_that_comes_says_which_of_its_hosts_are_lent_to_whom() -> None:

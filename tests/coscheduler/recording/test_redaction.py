@@ -187,6 +187,7 @@ PLAIN = {
     *(("WorkerStatistics", name) for name in ("host", "cluster")),
     *(("LeadStatus", name) for name in ("promised", "why", "behind", "job_of")),
     ("RestartRecord", "why"),
+    ("Attempt", "needed_by"),
     *(("ElasticSnapshot", name) for name in ("work", "next_look", "setbacks", "speeds", "links", "overheads")),
     ("AttemptsSnapshot", "ended_leads"),
     ("AttemptSubmitted", "job"),

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
-from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, TaskRequest
+from cosched.api.documents import ElasticRequest, HostMoveView, ProfileView, ShapeFigure, TaskRequest
 from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
-from cosched.coscheduler.elastic.values import LeadStatus, RestartRecord
+from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecord
 from cosched.coscheduler.task import TaskState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.app.submission.detection import add_detection
@@ -104,6 +104,27 @@ def test_a_page_lists_the_workers_of_an_elastic_task_apart_from_its_attempts(tmp
         here.daemon.store.commit(changed(ended, [lead, worker, replace(lent, state=AttemptState.CANCELLED)]))
         page = ann.see("/tasks/1")
         assert "50 % shorter than predicted</small><small>with up to 1 lent host, for 40 s</small>" in page
+
+
+def test_an_explanation_says_from_whom_hosts_were_taken_also_once_it_runs_and_has_ended(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, me = here.person("ann"), Principal("ann", Role.USER)
+        for _ in range(2):
+            ann.submit()
+        gone = Attempt("u1", "1", ("h2",), 1, None, NOW, AttemptState.CANCELLED, worker=1, loan=True)
+        gone = replace(gone, started=NOW, finished=NOW + 9, leave_by=NOW + 30, needed_by="2")
+        elastic, taker = here.daemon.store.task("1"), here.daemon.store.task("2")
+        assert elastic is not None
+        assert taker is not None
+        elastic = replace(elastic, spec=replace(elastic.spec, elastic=Elastic(("/bin/worker",))))
+        moved = HostMoveView(hosts=("h2",), giver="1", taker="2", time=NOW + 9)
+        for state in (TaskState.RUNNING, TaskState.COMPLETED):
+            begun = taker.with_status(state=state, started=NOW, finished=NOW + 60)
+            here.daemon.store.commit(changed([elastic, begun], [gone]))
+            for task in ("1", "2"):
+                assert here.daemon.services.tasks.explain(me, task).host_moves == (moved,)
+            assert 'h2: taken from <a href="/tasks/1">task 1</a>' in ann.see("/tasks/2")
+            assert 'h2: given to <a href="/tasks/2">task 2</a>' in ann.see("/tasks/1")
 
 
 def test_a_page_says_how_often_a_task_was_started_again_and_why(tmp_path: Path) -> None:

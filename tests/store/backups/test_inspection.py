@@ -49,7 +49,7 @@ def test_a_database_says_itself_how_long_it_keeps_what_has_ended(tmp_path: Path)
 def test_rows_that_refer_to_nothing_are_a_fault(tmp_path: Path) -> None:
     file = filled(tmp_path)
     with closing(sqlite3.connect(file)) as connection, connection:
-        values = "'u', 'none', '[]', 1, NULL, 0, 'lost', '', 0, 0, 0, '', 0, 0, 0, 1, 0, 0, NULL, NULL"
+        values = "'u', 'none', '[]', 1, NULL, 0, 'lost', '', 0, 0, 0, '', 0, 0, 0, 1, 0, 0, NULL, NULL, ''"
         connection.execute(f"INSERT INTO attempts SELECT {values}")
     (fault,) = inspect_database(file).faults()
     assert "1 rows that refer to missing ones" in fault
