@@ -226,6 +226,15 @@ class Lead:
         """
         self._way.tell({"most": -1 if most is None else most})
 
+    def resize(self, least: int = 1, most: int | None = None) -> None:
+        """Have the task keep to other numbers of hosts, the lead's own among them, as its user wishes.
+
+        Args:
+            least: also where `wish` says that there is a use for fewer.
+            most: promised hosts beyond these are given up, but for the fewest on which it can run; None: any number.
+        """
+        self._way.tell({"resize": {"least": least, "most": most}})
+
     def speeds(self, speeds: Mapping[int, float]) -> None:
         """Say how quick each worker is, such as by the tasks that it has done in a second of computing.
 

@@ -91,6 +91,8 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
     lead.progress(4, 4)
     lead.wish(6)
     lead.wish(None)
+    lead.resize(2, 6)
+    lead.resize()
     lead.speeds({0: 2.5, 3: 1.0})
     lead.overheads({0: LeadOverhead(idle=0.5), 3: LeadOverhead(inter=0.25)})
     assert all(file.suffix == ".json" for file in (box / "answers").iterdir())
@@ -102,6 +104,8 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
         {"done": 4, "total": 4},
         {"most": 6},
         {"most": -1},
+        {"resize": {"least": 2, "most": 6}},
+        {"resize": {"least": 1, "most": None}},
         {"speeds": {"0": 2.5, "3": 1.0}},
         {
             "overheads": {

@@ -39,6 +39,7 @@ from cosched.api.documents import (
     RecordView,
     ReservationRequest,
     ReservationView,
+    ResizeRequest,
     RunView,
     SearchPoint,
     ShareChange,
@@ -174,6 +175,20 @@ class TaskCalls(ApiCaller):
     def workers(self, task_id: str) -> WorkersView:
         """Return the lead and the workers of an elastic task's last try, and both of its ends."""
         return decode_document(WorkersView, self._call("GET", f"/tasks/{segment(task_id)}/workers"))
+
+    def resize(self, task_id: str, least: int = 1, most: int | None = None) -> WorkersView:
+        """Have a running elastic task keep to other numbers of hosts, its lead's among them.
+
+        Args:
+            task_id: its identifier.
+            least: also where its program has a use for fewer; it is lent these where they are idle.
+            most: promised hosts beyond these are given up, but for the fewest on which it can run; None: any number.
+
+        Returns:
+            Its workers, and both of its ends as they are now.
+        """
+        wish = asdict(ResizeRequest(least=least, most=most))
+        return decode_document(WorkersView, self._call("POST", f"/tasks/{segment(task_id)}/resize", wish))
 
     def cancel(self, task_id: str) -> TaskView:
         """Cancel a task; its job is ended if there is one."""

@@ -95,12 +95,18 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
                 _OPEN.add(self)
 
     def scale(self, n: int = 0, *, hosts: int = 0) -> None:
-        """Wish for so many hosts, the lead's own among them; the promised ones stay, whatever is wished."""
+        """Wish for so many hosts, the lead's own among them.
+
+        Promised ones beyond these are given back, but for the fewest of the cluster's `hosts`; more are lent.
+        """
         count = int(n or hosts)
         self.sync(self._wish, count, count)
 
     def adapt(self, minimum: int = 1, maximum: int | None = None) -> None:
-        """Wish for as many hosts as there are tasks for, within these bounds; so it is from the beginning."""
+        """Wish for as many hosts as there are tasks for, within these bounds; so it is from the beginning.
+
+        Promised ones beyond `maximum` are given back, as by `scale`.
+        """
         self.sync(self._wish, minimum, maximum)
 
     def close(self, timeout: float | None = None) -> Any:

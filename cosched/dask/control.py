@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from distributed import Scheduler
 
-__all__ = ["END", "WISH", "Control"]
+__all__ = ["END", "MOST_WISHED", "WISH", "Control"]
 
 WISH = "cosched_wish"
 END = "cosched_end"
+MOST_WISHED = 10_000  # hosts
 _LOOK_AGAIN = 0.5  # seconds
 
 
@@ -43,13 +44,19 @@ class Control:
         """
         self._heard = time.monotonic()
         if change:
-            self._least, self._most = max(least or 1, 1), most
+            self._least = min(max(least or 1, 1), MOST_WISHED)
+            self._most = None if most is None else min(max(most, self._least), MOST_WISHED)
         return "OK"
 
     def end(self) -> str:
         """Have the cluster end."""
         self._ended = True
         return "OK"
+
+    @property
+    def bounds(self) -> tuple[int, int | None]:
+        """The fewest and the most hosts that users wish for; None for any number."""
+        return self._least, self._most
 
     def hosts(self, useful: int) -> int:
         """Return the number of hosts to wish for, given how many are of use now."""

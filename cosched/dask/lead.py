@@ -22,7 +22,7 @@ import dask
 from distributed import Scheduler, Security
 from distributed.utils import get_ip_interface
 
-from cosched.dask.control import Control
+from cosched.dask.control import MOST_WISHED, Control
 from cosched.dask.drain import Drains
 from cosched.dask.overheads import WorkerOverheads
 from cosched.dask.speeds import WorkerSpeeds
@@ -49,7 +49,6 @@ _REPORT_EACH = 1.0  # seconds
 _SPEEDS_EACH = 2.0  # seconds; of overheads, too
 _WISH_AGAIN = 10.0  # seconds after which a wish is said again
 _CALM = 30.0  # seconds for which hosts are kept that it has no use for
-_MOST_WISHED = 10_000
 _PATIENCE = 10.0  # seconds for a process to end
 _PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TLS_FOLDER = "dask"
@@ -158,14 +157,17 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
 
     A wish is said again now and then: a Dask worker that lost its scheduler ends with code 0, and is to be replaced.
     """
-    steady, said, again = SteadyWish(_CALM), 0, 0.0
+    steady, said, again, bounds = SteadyWish(_CALM), 0, 0.0, control.bounds
     while True:
         figures = Figures.of(scheduler)
         useful = steady.now(figures.useful_hosts(thread_count(os.environ)), time.monotonic())
-        wish = min(control.hosts(useful), _MOST_WISHED)
+        wish = min(control.hosts(useful), MOST_WISHED)
         with contextlib.suppress(OSError):  # a full disk: it is told the next time
             if figures.done > 0 and figures.left > 0:
                 lead.progress(figures.done, figures.done + figures.left)
+            if control.bounds != bounds:
+                bounds = control.bounds
+                lead.resize(*bounds)
             if wish != said or time.monotonic() >= again:
                 lead.wish(wish)
                 said, again = wish, time.monotonic() + _WISH_AGAIN

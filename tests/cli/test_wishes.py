@@ -1,4 +1,4 @@
-"""Twenty-eight wishes of users, each with the commands that fulfil it on local slots.
+"""Twenty-nine wishes of users, each with the commands that fulfil it on local slots.
 
 A wish is a few lines of bash, as a user types them; `submit` prints the identifier of the new task, `has` looks for a
 text in what comes in.
@@ -41,6 +41,16 @@ WISHES = {
     "watch what it writes": """
         id=$(submit -- /bin/sh -c 'echo one; echo two')
         cosched task out $id --follow | has two""",
+    "give some of its hosts back while it runs": """
+        id=$(submit --elastic workers --hosts 1-3 --runtime 1:60m,2:20m,3:9m --worker '/bin/sleep 1h' -- /bin/sleep 1h)
+        until cosched task workers $id | grep -qE '^2 +[^ ]+ +running'; do sleep 0.2; done
+        cosched task resize $id --most 2 | has "promised: +[^ ,]+$"
+        cosched task workers $id | has "its user wishes for fewer hosts"
+        cosched task explain $id | has "at most 2 hosts"
+        refused task resize $id
+        refused task resize $id --least 3 --most 2
+        refused task resize $id --most two
+        cosched task cancel $id""",
     "will it make 17:00?": """
         cosched task submit --runtime 1m --deadline 17:00 --dry-run -- /bin/true | has "deadline"
         cosched task list --name true --state queued --json | has '"total": 0|\\[\\]'""",

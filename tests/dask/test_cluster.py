@@ -59,6 +59,36 @@ def test_a_notebooks_cluster_grows_by_wishes_and_ends_with_it(monkeypatch: pytes
         assert (ended.state, ended.exit_code) == ("completed", 0)
 
 
+@pytest.mark.daemon
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")
+def test_a_notebooks_cluster_gives_promised_hosts_back_and_gets_them_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"elastic": {"settle": "1s", "payback": 0.0, "grace": "5m"}}
+    with QuickSite("local", scale=1.0, hosts=4, settings=settings) as site, site.client() as client:
+        monkeypatch.setenv("COSCHED_SERVER", site.server)
+        with (
+            CoschedCluster(hosts="2-4", runtime="2:12m,3:8m,4:5m") as cluster,
+            DaskClient(cluster) as dask,
+        ):
+
+            def hosts() -> tuple[int, int]:
+                found = client.workers(cluster.task)
+                lives = [each for each in found.workers if each.state not in ("cancelled", "completed", "failed")]
+                return 1 + len(found.promised), 1 + len(lives)
+
+            until(lambda: hosts() == (4, 4))
+            cluster.scale(2)
+            until(lambda: hosts() == (2, 2))
+            until(lambda: len(dask.scheduler_info(n_workers=-1)["workers"]) == 2)
+            cluster.adapt(2, 3)
+            assert dask.gather(dask.map(abs, range(-20, 0))) == list(range(20, 0, -1))
+            cluster.scale(4)
+            until(lambda: hosts() == (2, 4))
+            cluster.scale(1)  # two are the fewest that it was submitted for
+            until(lambda: hosts() == (2, 2))
+
+
 _UNCLOSED = """\
 from cosched.dask import CoschedCluster
 print(CoschedCluster(hosts=2, lasts="10m").task)

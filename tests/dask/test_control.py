@@ -34,6 +34,14 @@ def test_a_wish_is_kept_within_what_was_asked_for(least: int | None, most: int |
     assert control.hosts(useful) == hosts
 
 
+def test_what_users_wish_for_are_bounds_of_the_task() -> None:
+    control = Control()
+    assert control.bounds == (1, None)
+    for wish, bounds in (((4, 4), (4, 4)), ((0, 0), (1, 1)), ((2, None), (2, None)), ((3, 2), (3, 3))):
+        control.wish(*wish)
+        assert control.bounds == bounds
+
+
 @pytest.mark.daemon
 def test_users_reach_it_through_the_scheduler(tmp_path: Path) -> None:
     async def run() -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_CHANGES = {"lead": {"drained": [1]}, "resize": {"least": 1}}  # by the end of a path; of all others the priority
+
+
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The API's own description; whoever reads it, it is the same."""
@@ -50,7 +53,7 @@ def test_another_users_task_is_not_there_whatever_is_asked(tmp_path: Path, descr
         for path in there:
             for method in described["paths"][path]:
                 asked = path.replace("{task_id}", "1").replace("{stream}", "out")
-                change = {"drained": [1]} if path.endswith("/lead") else {"priority": 7}
+                change = _CHANGES.get(path.rpartition("/")[2], {"priority": 7})
                 body = change if method in ("post", "patch") else None
                 answer = bob.client.request(method, asked, json=body, headers={"X-CSRF-Token": bob.csrf()})
                 assert (answer.status_code, "no task '1'" in answer.text) == (404, True), (method, path, answer.text)

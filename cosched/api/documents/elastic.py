@@ -228,6 +228,19 @@ class OverheadReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeRequest:
+    """A wish for other numbers of hosts of a running elastic task, its lead's among them; it takes the place of others.
+
+    Attributes:
+        least: also where its program has told a use for fewer; it is lent these where they are idle.
+        most: promised hosts beyond these are given up, but for the fewest on which it can run; null: any number.
+    """
+
+    least: int = 1
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeadMessage:
     """A report of a lead; what it leaves out stays as it was, and what it repeats changes nothing.
 
@@ -245,6 +258,7 @@ class LeadMessage:
         overheads: how each worker spent its time since the last report, by its number; the rest of it it worked. A
             cluster whose workers communicate with others for more than a quarter of the time leaves as a whole.
         stage_done: task of the stage that a program which stays through all stages is done with.
+        resize: what its user wishes for, as `POST /tasks/{id}/resize`: it gives up promised hosts, too.
     """
 
     address: str | None = None
@@ -258,3 +272,4 @@ class LeadMessage:
     speeds: dict[str, float] = field(default_factory=dict)
     overheads: dict[str, OverheadReport] = field(default_factory=dict)
     stage_done: str = ""
+    resize: ResizeRequest | None = None

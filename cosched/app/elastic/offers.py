@@ -13,6 +13,7 @@ from cosched.coscheduler.events import (
     HostsWished,
     LeadAnnounced,
     OverheadsMeasured,
+    ResizeWished,
     SpeedsMeasured,
     StageDone,
     WorkerDrained,
@@ -24,12 +25,12 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.api.documents import LeadMessage, OverheadReport
+    from cosched.api.documents import LeadMessage, OverheadReport, ResizeRequest
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import LeadEvent
 
-__all__ = ["events_of", "offer_of"]
+__all__ = ["events_of", "offer_of", "resize_events"]
 
 _LONGEST_WORDS = 500
 _MOST_WORKERS = 10_000  # in one message
@@ -108,9 +109,28 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
         most = None if message.most == -1 else message.most
         if most != lead.lead.most or lead.lead.enough is not None:
             events.append(HostsWished(time, lead.uuid, most))
+    if message.resize is not None:
+        events += resize_events(lead, message.resize, time)
     if (fraction := _fraction(message)) is not None:
         events.append(WorkReported(time, lead.uuid, fraction))
     return events + _measured(lead, message, time)
+
+
+def resize_events(lead: Attempt, wish: ResizeRequest, time: float) -> list[LeadEvent]:
+    """Return the event of a wish for other numbers of hosts; none where it changes nothing.
+
+    Raises:
+        UserError: a value is at fault.
+    """
+    assert lead.lead is not None
+    for word, number in (("least", wish.least), ("most", wish.most)):
+        if number is not None and not 1 <= number <= _MOST_WORKERS:
+            raise UserError(f"{word} is {number}: give a number of hosts from 1 to {_MOST_WORKERS}")
+    if wish.most is not None and wish.least > wish.most:
+        raise UserError(f"least is {wish.least} and most {wish.most}: give the smaller number as least")
+    if (wish.least, wish.most, None) == (lead.lead.floor, lead.lead.ceiling, lead.lead.enough):
+        return []
+    return [ResizeWished(time, lead.uuid, wish.least, wish.most)]
 
 
 def _measured(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEvent]:

@@ -8,21 +8,24 @@ from cosched.access.principals import ProofOfIdentity, Scope
 from cosched.access.rate_limits import RateLimits
 from cosched.api.documents import WorkersView, WorkerView
 from cosched.api.problems import BusyError, ConflictError, NotFoundError
-from cosched.app.elastic.offers import events_of, offer_of
+from cosched.app.elastic.offers import events_of, offer_of, resize_events
 from cosched.coscheduler.attempts.attempt import AttemptState
+from cosched.coscheduler.elastic.wishes import fewest_hosts
 from cosched.coscheduler.events import LeadAnnounced, WorkerRefused
 from cosched.coscheduler.places.hosts import predicted_end
 from cosched.durations import format_duration
+from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.access.principals import Principal
-    from cosched.api.documents import LeadMessage, OfferView
+    from cosched.api.documents import LeadMessage, OfferView, ResizeRequest
     from cosched.app.core_access import CoreClient
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.elastic.resize_counts import ResizeCounts
+    from cosched.coscheduler.events import LeadEvent
     from cosched.store.store import Store, TaskHistory
 
 __all__ = ["ElasticService", "WorkerCounts"]
@@ -115,6 +118,24 @@ class ElasticService:
         lead = self._core.ask(lambda core, _time: _lead(core, principal, task_id))
         self.take(lead, message)
 
+    def resize(self, principal: Principal, task_id: str, wish: ResizeRequest) -> WorkersView:
+        """Have a running elastic task keep to other numbers of hosts; return its workers and both of its ends.
+
+        Raises:
+            NotFoundError, ConflictError: as `offer`; or the number of its hosts cannot be wished for.
+            UserError: a value is at fault.
+        """
+        task_id = self._store.identifier(task_id)
+
+        def question(core: Coscheduler, time: float) -> list[LeadEvent]:
+            lead = _lead(core, principal, task_id)
+            _check_resizable(core, lead, wish)
+            return resize_events(lead, wish, time)
+
+        for event in self._core.ask(question):
+            self._core.apply(event)
+        return self.workers(principal, task_id)
+
     def take(self, lead: Attempt, message: LeadMessage) -> None:
         """Take what a live lead says.
 
@@ -185,6 +206,17 @@ def _lead(core: Coscheduler, principal: Principal, task_id: str) -> Attempt:
     if lead is None or lead.lead is None:
         raise ConflictError(f"task {task_id} does not run, or is not elastic: it has no workers")
     return lead
+
+
+def _check_resizable(core: Coscheduler, lead: Attempt, wish: ResizeRequest) -> None:
+    assert lead.lead is not None
+    if lead.lead.restarts:
+        raise ConflictError(f"task {lead.task} checkpoints and is run again: cosched chooses its hosts")
+    if lead.lead.whole_chain:
+        raise ConflictError(f"task {lead.task} stays through the stages of its application, which say its hosts")
+    fewest = fewest_hosts(core.tasks[lead.task])
+    if wish.most is not None and 1 <= wish.most < fewest:
+        raise UserError(f"most is {wish.most}: task {lead.task} runs on {fewest} hosts and more")
 
 
 def _expected_end(core: Coscheduler, task: str, time: float) -> float | None:

@@ -27,10 +27,12 @@ from cosched.cli.task.selection import (
     StateOption,
     UserOption,
 )
+from cosched.cli.task.submission import whole_number
 from cosched.cli.task.submitting import SubmitCommand, submit
 from cosched.cli.task.text import explanation_lines, task_lines, task_rows
 from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, worker_rows
 from cosched.durations import parse_duration
+from cosched.errors import UserError
 
 __all__ = ["app"]
 
@@ -130,6 +132,26 @@ def workers(task_id: IdArgument, server: ServerOption = "", json: JsonOption = F
     print_answer(json, asdict(found), lambda: lead_lines(found))
     if not json:
         print_table(WORKER_HEADINGS, worker_rows(found))
+
+
+@app.command()
+def resize(
+    task_id: IdArgument,
+    least: Annotated[str, typer.Option(metavar="N", help="Hosts, also where it has a use for fewer.")] = "",
+    most: Annotated[str, typer.Option(metavar="N", help="Hosts; promised ones beyond these are given up.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Have a running elastic task keep to other numbers of hosts; what is left out is not bounded any more."""
+    if not (least or most):
+        raise UserError("say for how many hosts you wish: --least N, --most N or both")
+    with connect(server) as client:
+        found = client.resize(
+            task_id,
+            whole_number(least, "--least") if least else 1,
+            whole_number(most, "--most") if most else None,
+        )
+    print_answer(json, asdict(found), lambda: lead_lines(found))
 
 
 @app.command()

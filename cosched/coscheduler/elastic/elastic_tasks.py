@@ -19,17 +19,19 @@ from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.planned_starts import PlanInForce
 from cosched.coscheduler.elastic.bad_hosts import BadHosts
+from cosched.coscheduler.elastic.promises import Promises
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.setbacks import Setbacks
 from cosched.coscheduler.elastic.shared_host_loans import SharedHostLoans
 from cosched.coscheduler.elastic.whole_host_loans import WholeHostLoans
-from cosched.coscheduler.elastic.wishes import staying, unwanted
+from cosched.coscheduler.elastic.wishes import staying, unwanted, wish_taken
 from cosched.coscheduler.elastic.work_done import WorkDone, running_elastic
 from cosched.coscheduler.elastic.workers import failed_unasked
 from cosched.coscheduler.events import (
     HostsWished,
     LeadAnnounced,
     OverheadsMeasured,
+    ResizeWished,
     SpeedsMeasured,
     WorkerDrained,
     WorkerRefused,
@@ -85,6 +87,7 @@ class ElasticTasks:
         self._planning_view = planning_view
         self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
         self.work = WorkDone(settings, state, planning_view)
+        self._promises = Promises(state, self.work)
         self.setbacks = Setbacks()
         self.bad_hosts = BadHosts(settings, state, planning_view, self.work)
         self.drain = ElasticSnapshot().drain
@@ -147,8 +150,8 @@ class ElasticTasks:
             case LeadAnnounced():
                 status = replace(lead.lead, address=event.address, drains=event.drains)
                 self._state.put_attempt(replace(lead, lead=status))
-            case HostsWished():
-                if (status := replace(lead.lead, most=event.most, enough=None)) != lead.lead:
+            case HostsWished() | ResizeWished():
+                if (status := wish_taken(lead.lead, event)) != lead.lead:
                     self._state.put_attempt(replace(lead, lead=status))
             case WorkReported():
                 self.work.report(lead, event)
@@ -241,8 +244,10 @@ class ElasticTasks:
             time: epoch seconds.
         """
         for running in self.work.running():
-            for worker in unwanted(running.workers, running.status.most, self.bad_hosts.links.badness(running.task.id)):
+            badness = self.bad_hosts.links.badness(running.task.id)
+            for worker in unwanted(running.workers, running.status.wished, badness):
                 self._order_to_leave(worker, "its program has no use for so many hosts", time)
+            self._promises.keep_to_wishes(running, badness, self._order_to_leave, time)
         if planned is None:
             for worker in self._lent():
                 if worker.leave_by is None:
@@ -331,7 +336,7 @@ class ElasticTasks:
             return None
         seconds = self.work.seconds(running)
         held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
-        wishes = (running.status.most, running.status.enough)
+        wishes = (running.status.wished, running.status.enough)
         wished = min([len(seconds), *[each for each in wishes if each is not None]])
         mine = {each.hosts[0] for each in running.workers if not each.loan}
         away = len(set(running.status.promised) - mine)

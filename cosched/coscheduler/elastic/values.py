@@ -63,6 +63,8 @@ class LeadStatus:
             the promised ones all the same.
         enough: hosts that it still had when a worker last ended by itself with code 0, which says that there is no work
             for it: it is given no more until it wishes for some; None where none has.
+        floor: hosts that its user wishes for at least, its own among them, also where it has told a use for fewer.
+        ceiling: hosts that its user wishes for at most; promised ones beyond these are given up. None for any number.
         restarts: whether its program checkpoints and is run again; it has no workers.
         why: for what it has been asked to stop; empty where it has not.
         next_hosts: hosts on which its task is to run next, once it has stopped; 0 where it was not asked.
@@ -89,6 +91,8 @@ class LeadStatus:
     revision: int = 0
     most: int | None = None
     enough: int | None = None
+    floor: int = 1
+    ceiling: int | None = None
     restarts: bool = False
     why: str = ""
     next_hosts: int = 0
@@ -103,6 +107,13 @@ class LeadStatus:
     gathers: bool = False
     stage_done: float | None = None
     job_of: str = ""
+
+    @property
+    def wished(self) -> int | None:
+        """Hosts for which its program has a use, within what its user wishes for; None for as many as it can get."""
+        useful = None if self.most is None else max(self.most, self.floor)
+        bounds = [each for each in (useful, self.ceiling) if each is not None]
+        return min(bounds, default=None)
 
     def slowed_until(self, time: float) -> float:
         """Return how many seconds of its run until a time its hosts' owners took beyond what was predicted."""

@@ -129,6 +129,22 @@ class WorkDone:
             self._state.put_attempt(replace(lead, predicted=predicted))
             self._state.replan()
 
+    def promise_anew(self, before: RunningElastic, now: RunningElastic, time: float) -> None:
+        """Count a task's work in seconds on other promised hosts, and promise the end on these.
+
+        Args:
+            before: the task with its earlier promise; it has a record.
+            now: with the new one.
+            time: epoch seconds.
+        """
+        work, seconds = self._advanced(before, self.records[now.task.id], time), self.seconds(now)
+        longer = _on(seconds, len(now.lead.reckoned_hosts)) / _on(seconds, len(before.lead.reckoned_hosts))
+        work = self.records[now.task.id] = replace(work, done=work.done * longer, total=work.total * longer)
+        begun = time if now.lead.started is None else now.lead.started
+        promised = time - begun + max(work.total - work.done, 0.0) * now.status.pace
+        self._state.put(now.task.with_status(predicted=promised, hosts=now.lead.reckoned_hosts))
+        self.reckon(now, time)
+
     def settle(self, name: str, time: float) -> None:
         """Lend a task nothing for a while after its hosts have changed."""
         if (work := self.records.get(name)) is not None:

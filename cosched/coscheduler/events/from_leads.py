@@ -14,6 +14,7 @@ __all__ = [
     "LeadAnnounced",
     "LeadEvent",
     "OverheadsMeasured",
+    "ResizeWished",
     "SpeedsMeasured",
     "StageDone",
     "WorkReported",
@@ -63,6 +64,21 @@ class HostsWished:
     time: float
     attempt: str
     most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeWished:
+    """The user of a running elastic task wishes for other numbers of hosts, the lead's own among them.
+
+    Attributes:
+        least: also where its program has a use for fewer.
+        most: promised hosts beyond these are given up; None for any number.
+    """
+
+    time: float
+    attempt: str
+    least: int = 1
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +132,7 @@ class StageDone:
 LeadEvent = (
     LeadAnnounced
     | HostsWished
+    | ResizeWished
     | WorkerDrained
     | WorkerRefused
     | WorkReported

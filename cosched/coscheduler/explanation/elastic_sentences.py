@@ -57,6 +57,8 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"
         )
+    if (most := lead.lead.ceiling) is not None:
+        found.append(f"its user wishes for at most {plural(most, 'host')} (`cosched task resize {task.id}`)")
     slow = core.elastic.bad_hosts.slow.proved(task.id, 0.0)
     found += [slow_text(each.hosts[0], slow[each.hosts[0]]) for each in workers if each.hosts[0] in slow]
     found += _link_sentences(core, lead, workers, time)

@@ -13,8 +13,8 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import Query, Request, Response
 
-from cosched.api.documents import LeadMessage, OfferView, WorkersView
-from cosched.portal.dependencies import AnyPrincipal, Portal, Reader, Services
+from cosched.api.documents import LeadMessage, OfferView, ResizeRequest, WorkersView
+from cosched.portal.dependencies import AnyPrincipal, Portal, Reader, Services, Submitter, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.routes import api_router
 
@@ -23,6 +23,7 @@ __all__ = ["router"]
 _LONGEST_WAIT = 30
 _LOOK_AGAIN = 0.25  # seconds between looks for a later revision
 _MESSAGE = RequestBody(LeadMessage, "a lead's message")
+_RESIZE = RequestBody(ResizeRequest, "a wish for hosts")
 
 router = api_router("elastic tasks")
 
@@ -31,6 +32,15 @@ router = api_router("elastic tasks")
 def workers(services: Services, principal: Reader, task_id: str) -> WorkersView:
     """Show the lead and the workers of an elastic task's last try, and both of its ends."""
     return services.elastic.workers(principal, task_id)
+
+
+@router.post("/tasks/{task_id}/resize", openapi_extra=_RESIZE.description)
+async def resize(request: Request, portal: Portal, principal: Submitter, task_id: str) -> WorkersView:
+    """Have a running elastic task keep to other numbers of hosts; its promised hosts beyond `most` are given up."""
+    wish = _RESIZE.read(await request.body())
+    found = await to_thread.run_sync(portal.services.elastic.resize, principal, task_id, wish)
+    portal.access.log(principal, sender(request), "task resized", found.task)
+    return found
 
 
 @router.get("/tasks/{task_id}/offer")

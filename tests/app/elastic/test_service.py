@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
-from cosched.api.documents import LeadMessage, OverheadReport, StopOrder, WorkerOrder
+from cosched.api.documents import LeadMessage, OverheadReport, ResizeRequest, StopOrder, WorkerOrder
 from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
@@ -137,6 +137,48 @@ def test_a_wish_stands_until_another_one(domain: Domain, service: ElasticService
     for most, expected in ((3, 3), (None, 3), (-1, None)):
         service.tell(of_lead(lead), "1", LeadMessage(most=most))
         assert wish() == expected
+
+
+def test_a_user_has_a_task_keep_to_other_numbers_of_hosts(
+    domain: Domain, service: ElasticService, lead: Attempt
+) -> None:
+    view = service.resize(ANN, "1", ResizeRequest(most=2))
+    assert view.promised == ("node02",)
+    assert [each.host for each in view.workers if each.state == "leaving"] == ["node03", "node04"]
+    before = domain.core.snapshot()
+    service.resize(ANN, "1", ResizeRequest(most=2))
+    service.tell(of_lead(lead), "1", LeadMessage(resize=ResizeRequest(most=2)))
+    assert domain.core.snapshot() == before  # what is repeated changes nothing
+
+
+@pytest.mark.parametrize(
+    ("wish", "fault"),
+    [
+        (ResizeRequest(least=0), "least is 0: give a number of hosts from 1 to 10000"),
+        (ResizeRequest(most=10_001), "most is 10001: give a number of hosts from 1 to 10000"),
+        (ResizeRequest(least=4, most=3), "least is 4 and most 3: give the smaller number as least"),
+        (ResizeRequest(most=1), "most is 1: task 1 runs on 2 hosts and more"),
+    ],
+)
+def test_a_wish_for_hosts_at_fault_changes_nothing(
+    domain: Domain, service: ElasticService, lead: Attempt, wish: ResizeRequest, fault: str
+) -> None:
+    before = domain.core.snapshot()
+    with pytest.raises(UserError, match=fault):
+        service.resize(ANN, lead.task, wish)
+    assert domain.core.snapshot() == before
+
+
+def test_hosts_of_other_tasks_cannot_be_wished_for(domain: Domain, service: ElasticService) -> None:
+    (attempt,) = dispatched(domain.keep(submit(domain.core, restart_task(1, [60.0], owner="ann"))))
+    domain.keep(report(domain.core, attempt, JobState.RUNNING, 1.0, started=1.0))
+    with pytest.raises(ConflictError, match="task 1 checkpoints and is run again: cosched chooses its hosts"):
+        service.resize(ANN, "1", ResizeRequest(most=2))
+    with pytest.raises(NotFoundError):
+        service.resize(BOB, "1", ResizeRequest(most=2))
+    domain.keep(submit(domain.core, a_task(2, [9.0], owner="ann")))
+    with pytest.raises(ConflictError, match="does not run, or is not elastic"):
+        service.resize(ANN, "2", ResizeRequest(most=2))
 
 
 def test_the_speeds_of_workers_are_kept_by_their_hosts(domain: Domain, service: ElasticService, lead: Attempt) -> None:

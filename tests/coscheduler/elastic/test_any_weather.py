@@ -21,6 +21,7 @@ from cosched.coscheduler.events import (
     JobReported,
     LeadAnnounced,
     OverheadsMeasured,
+    ResizeWished,
     SpeedsMeasured,
     TaskSubmitted,
     Tick,
@@ -71,6 +72,11 @@ class ElasticWeather(AnyWeather):
                 assert after.lead is not None
                 if after.lead.whole_chain:
                     continue  # each stage has hosts of its own
+                if len(after.lead.promised) < len(lead.promised):  # nobody but its user has it give hosts up
+                    assert after.lead.ceiling is not None, "a promise was taken back"
+                    assert len(after.reckoned_hosts) >= after.lead.ceiling
+                    assert set(after.lead.promised) < set(lead.promised)
+                    continue
                 for host in self.replaced(lead.promised, after.lead.promised):
                     worse = self.lost(host) > self.lost(after.hosts[0])
                     assert self.measured or worse, "a promise was changed"
@@ -165,6 +171,11 @@ class ElasticWeather(AnyWeather):
     @rule(number=st.integers(0, 99), most=st.none() | st.integers(1, 6))
     def a_lead_wishes_for_hosts(self, number: int, most: int | None) -> None:
         self.say(HostsWished(self.later(), self.pick(number, self.leads()), most))
+
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99), least=st.integers(1, 6), most=st.none() | st.integers(1, 6))
+    def a_user_wishes_for_hosts(self, number: int, least: int, most: int | None) -> None:
+        self.say(ResizeWished(self.later(), self.pick(number, self.leads()), least, most))
 
     @precondition(lambda self: bool(self.leads()))
     @rule(number=st.integers(0, 99), slow=st.integers(0, 9), again=st.booleans())

@@ -15,7 +15,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.promised_ends import promised_ends
 from cosched.coscheduler.elastic.shared_host_loans import first_places
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick
+from cosched.coscheduler.events import HostsObserved, HostsReserved, ResizeWished, SharesChanged, Tick
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.planning_view import PlanningView
 from cosched.coscheduler.reservations import Reservation
@@ -290,6 +290,17 @@ def test_an_explanation_says_which_part_of_which_host_is_lent_and_until_when() -
     assert "2 cores and 4000M of memory of node0" in said
     assert "back: task 2 starts on node0" in said
     assert "lent to task 1: what is needed comes back" in waits
+
+
+def test_promised_places_are_given_up_where_the_user_wishes_for_fewer() -> None:
+    core, lead = running(elastic(1, 2, [math.inf, 60.0, 30.0]), 3)
+    assert len(lead.reckoned_hosts) == 3
+    core.handle(ResizeWished(10.0, lead.uuid, 1, 2))
+    (gone,) = leaving(core)
+    assert gone.hosts == ("node03",)
+    report(core, gone, JobState.REMOVED, 11.0, finished=11.0)
+    assert left(core)["node03"] == core.domain.size("node03").cores
+    assert core.attempts[lead.uuid].charged_hosts == pytest.approx(2 * lead.part)
 
 
 def test_a_planned_task_that_will_need_a_lent_place_is_named_with_its_start() -> None:

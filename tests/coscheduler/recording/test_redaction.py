@@ -181,7 +181,7 @@ PLAIN = {
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
-    *((kind, "attempt") for kind in ("SpeedsMeasured", "OverheadsMeasured", "StageDone")),
+    *((kind, "attempt") for kind in ("SpeedsMeasured", "OverheadsMeasured", "StageDone", "ResizeWished")),
     ("StageDone", "stage"),
     *(("BadPlacesRecord", name) for name in ("parts", "since", "avoided", "times")),
     *(("WorkerStatistics", name) for name in ("host", "cluster")),

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from httpx2 import ASGITransport, AsyncClient
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
-from cosched.api.documents import LeadMessage, OfferView, WorkerOrder, WorkersView
+from cosched.api.documents import LeadMessage, OfferView, ResizeRequest, WorkerOrder, WorkersView
 from cosched.api.problems import ConflictError
 from cosched.portal.application import build_application
 from tests.access.memory import Trusting
@@ -26,6 +26,7 @@ class Elastic:
         self.revisions = [4, 4, 5]
         self.asked = 0
         self.told: list[tuple[str, LeadMessage]] = []
+        self.wishes: list[tuple[str, ResizeRequest]] = []
 
     def offer(self, principal: Principal, task_id: str) -> OfferView:
         self.asked += 1
@@ -36,6 +37,10 @@ class Elastic:
 
     def tell(self, _principal: Principal, task_id: str, message: LeadMessage) -> None:
         self.told.append((task_id, message))
+
+    def resize(self, principal: Principal, task_id: str, wish: ResizeRequest) -> WorkersView:
+        self.wishes.append((task_id, wish))
+        return self.workers(principal, task_id)
 
     def workers(self, _principal: Principal, task_id: str) -> WorkersView:
         return WorkersView(
@@ -84,6 +89,15 @@ def test_a_message_is_taken_without_a_token_of_a_page(elastic: Elastic) -> None:
     answer = client_of(elastic).post("/api/v1/tasks/7/lead", json={"drained": [3], "done": 1, "total": 4})
     assert answer.status_code == 204
     assert elastic.told == [("7", LeadMessage(drained=(3,), done=1, total=4))]
+
+
+def test_an_owner_wishes_for_other_numbers_of_hosts_and_a_lead_does_not(elastic: Elastic) -> None:
+    owner = Principal("ann", Role.USER, how=ProofOfIdentity.TOKEN)
+    assert client_of(elastic, owner).post("/api/v1/tasks/7/resize", json={"most": 6}).json()["host"] == "h1"
+    assert elastic.wishes == [("7", ResizeRequest(most=6))]
+    assert client_of(elastic).post("/api/v1/tasks/7/resize", json={"most": 6}).status_code == 403
+    answer = client_of(elastic, owner).post("/api/v1/tasks/7/resize", json={"most": "six"})
+    assert (answer.status_code, "most" in answer.json()["detail"]) == (422, True)
 
 
 @pytest.mark.parametrize(
