@@ -347,6 +347,8 @@ class ElasticTasks:
         latency = self._state.corrections.dispatch_latency.seconds
         task = ElasticTask(running.task.id, tuple(seconds), least, most, least, latency, self.drain, self.drain)
         left = self.work.left(running, seconds)
+        if held < (floor := running.status.floor):  # its user foresees work of which its program tells nothing yet
+            left, task = 1.0, replace(task, most=min(most, floor))
         return ElasticProgress(task, left, held) if left > 0 else None
 
     def _start(self, name: str, host: str, time: float, *, loan: bool) -> None:

@@ -141,7 +141,8 @@ class WorkDone:
         longer = _on(seconds, len(now.lead.reckoned_hosts)) / _on(seconds, len(before.lead.reckoned_hosts))
         work = self.records[now.task.id] = replace(work, done=work.done * longer, total=work.total * longer)
         begun = time if now.lead.started is None else now.lead.started
-        promised = time - begun + max(work.total - work.done, 0.0) * now.status.pace
+        by_work = time - begun + max(work.total - work.done, 0.0) * now.status.pace
+        promised = max(by_work, now.task.status.predicted or 0.0)  # work of which nothing is told yet may come
         self._state.put(now.task.with_status(predicted=promised, hosts=now.lead.reckoned_hosts))
         self.reckon(now, time)
 

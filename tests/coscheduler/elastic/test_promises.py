@@ -7,7 +7,7 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.coscheduler.events import HostsWished, LeadAnnounced, ResizeWished, Tick
+from cosched.coscheduler.events import HostsWished, LeadAnnounced, ResizeWished, Tick, WorkReported
 from cosched.coscheduler.explanation.explain import explain
 from tests.coscheduler.makers import (
     a_core,
@@ -103,6 +103,22 @@ def test_a_user_may_wish_for_more_than_the_program_has_told_a_use_for() -> None:
     core.handle(HostsWished(110.0, lead.uuid, 1))
     assert not workers(core.handle(ResizeWished(150.0, lead.uuid)))
     assert len(workers(core.handle(ResizeWished(160.0, lead.uuid, 5)))) == 3
+
+
+def test_hosts_that_a_user_wishes_for_are_lent_also_where_all_known_work_is_done() -> None:
+    core, lead = promised()
+    core.handle(ResizeWished(100.0, lead.uuid, 2, 2))
+    end_leaving(core, 101.0)
+    core.handle(WorkReported(150.0, lead.uuid, 1.0))
+    assert not workers(core.handle(ResizeWished(160.0, lead.uuid)))
+    assert len(workers(core.handle(ResizeWished(170.0, lead.uuid, 4)))) == 2
+
+
+def test_a_lower_promise_is_no_earlier_though_little_work_is_known() -> None:
+    core, lead = promised()
+    core.handle(WorkReported(50.0, lead.uuid, 1.0))
+    core.handle(ResizeWished(100.0, lead.uuid, 2, 2))
+    assert core.tasks["1"].status.predicted == pytest.approx(190.0)
 
 
 def test_lent_hosts_go_before_promised_ones() -> None:
