@@ -46,11 +46,17 @@ def visitor(browser: Browser, busy: Site) -> Iterator[Visitor]:
         assert visitor.complaints == []
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Close both before a test that has no browser: while it is open, nothing else may run in this thread's loop."""
-    if nextitem is None or "browser" not in getattr(nextitem, "fixturenames", ()):
-        _OPEN.close()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """Close both before a test that has no browser: while it is open, nothing else may run in this thread's loop.
+
+    Also where what the page complained of is an error: the jobs of the site went on for hours.
+    """
+    try:
+        yield
+    finally:
+        if nextitem is None or "browser" not in getattr(nextitem, "fixturenames", ()):
+            _OPEN.close()
 
 
 def _kept(request: pytest.FixtureRequest, key: pytest.StashKey[_T], made: AbstractContextManager[_T]) -> _T:
