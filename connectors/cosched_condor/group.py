@@ -535,8 +535,13 @@ def _under_init(run: Callable[[], int]) -> int:
         _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, told)
         _leave(run())
+
+    def pass_on(number: int, _frame: object) -> None:
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, number)
+
     for number in told:
-        signal.signal(number, lambda given, _frame: os.kill(child, given))
+        signal.signal(number, pass_on)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, told)
     while (ended := os.wait())[0] != child:
         pass
@@ -575,6 +580,6 @@ def _leave(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "run":
+    if sys.argv[1:2] == ["run"]:
         _leave(_under_init(lambda: main(sys.argv[1:])))
     _leave(main(sys.argv[1:]))
