@@ -33,7 +33,9 @@ __all__ = ["against_references", "classes", "deadlines", "judged_anew"]
 
 _SOLVER_BUDGETS = (1, 10)  # seconds
 _LONG = 60.0  # seconds of two cores, where a solver has several classes
-_QUEUES = tuple(name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host))
+_QUEUES = tuple(
+    name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host or policy.reshapes)
+)
 _SEEDS = {"tuned on": references.TUNED_ON, "held out": references.HELD_OUT}
 _DEADLINE_SEEDS = {"tuned on": references.DEADLINES_TUNED_ON, "held out": references.HELD_OUT}
 _SIZE = f"{references.TASKS} tasks on {references.HOSTS} hosts"
