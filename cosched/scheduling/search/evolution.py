@@ -14,7 +14,7 @@ from deap import base
 from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
 from cosched.scheduling.kernels.search import generation_kernel, genetic_operators
 from cosched.scheduling.objective.comparison import PlanFigures
-from cosched.scheduling.search.fresh_plans import fresh_plans, fresh_plans_apply
+from cosched.scheduling.search.fresh_plans import fresh_plans
 from cosched.scheduling.search.initial_population import Population
 from cosched.scheduling.ways import along_ways
 
@@ -141,23 +141,24 @@ class Evolution:
                 rows[worst] = row[0]
 
     def immigrate(self, best: Plan) -> None:
-        """Begin anew: few tasks with random plans, many with the best plan and mutants of it and of the seeds."""
-        if fresh_plans_apply(self._problem):
-            self.people = fresh_plans(self._problem, self._state, _POPULATION, self.figures(best).makespan)
-            self._toolbox.repair(self.people.orders)
-        else:
-            self.people = self._mutants(best)
-        self.people.costs = self._judge_unlimited(self._toolbox.compare, self.people)
-        self.evaluations += _POPULATION
-
-    def _mutants(self, best: Plan) -> Population:
-        """Return the best plan, and mutants of it and of the seeds by turns, not judged."""
+        """Keep the best plan; the others become mutants of it and of the seeds, by turns."""
         settled = self._settle()
         settled.orders[::2], settled.counts[::2] = best.order, best.counts
         for _ in range(_KICKS):
             self._toolbox.mutate(settled.orders, settled.counts)
         settled.orders[0], settled.counts[0] = best.order, best.counts
-        return settled
+        self._replace_all(settled)
+
+    def begin_anew(self, best: Plan) -> None:
+        """Replace all plans by random ones, see `fresh_plans`; the best plan says how much work there is room for."""
+        fresh = fresh_plans(self._problem, self._state, _POPULATION, self.figures(best).makespan)
+        self._toolbox.repair(fresh.orders)
+        self._replace_all(fresh)
+
+    def _replace_all(self, people: Population) -> None:
+        people.costs = self._judge_unlimited(self._toolbox.compare, people)
+        self.evaluations += len(people.costs)
+        self.people = people
 
     def _settle(self) -> Population:
         """Return a population made of the best seeds."""

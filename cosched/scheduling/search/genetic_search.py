@@ -32,6 +32,7 @@ from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.elastic_promises import promised_variants
 from cosched.scheduling.search.evolution import Evolution, judge_of
+from cosched.scheduling.search.fresh_plans import fresh_plans_apply
 from cosched.scheduling.search.initial_population import initial_plans
 from cosched.scheduling.search.late_jobs import ALL_TURNS, LateJobSearch, PlanAnnealing, late_job_search_applies
 from cosched.scheduling.search.squeaky_wheel import SqueakyWheel
@@ -116,6 +117,8 @@ class GeneticSearch:
         if late_job_search_applies(problem, checked):
             promised = tables.plain if problem.elastic else tables
             self._late_jobs = LateJobSearch(problem, promised, checked, scale, self._state, self._best)
+        # Where deadlines come first, what they leave open is found near the best plan.
+        self._begins_anew = self._late_jobs is None and fresh_plans_apply(problem)
         if _squeaks(problem):
             draw = np.random.default_rng(int(self._state[0]))
             self._wheel = SqueakyWheel(tables, self._best, self.bound, self._evolution.repair, draw)
@@ -200,7 +203,10 @@ class GeneticSearch:
             self._remember(people, best)
         elif self._stale >= _PATIENCE:
             self._stale = 0
-            self._evolution.immigrate(self._best)
+            if self._begins_anew:
+                self._evolution.begin_anew(self._best)
+            else:
+                self._evolution.immigrate(self._best)
 
     @property
     def _missed(self) -> int:
