@@ -85,7 +85,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
             place.name,
             place.owner,
             place.application,
-            place.state if place.running else "planned",
+            "lent" if place.lent else place.state if place.running else "planned",
             f"{len(place.hosts)}{f'x{place.cores}' if place.cores else ''}",
             format_optional_time(place.start),
             format_optional_time(place.end),

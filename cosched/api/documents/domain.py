@@ -69,6 +69,8 @@ class PlacementView:
         memory: MiB of each of these hosts; 0 for the whole, as for GPUs.
         gpus: of each of these hosts.
         end_high: after when one run in twenty ends; null where no range is known, and for another user's task.
+        lent: whether an elastic task has these hosts beyond those promised to it, until others need them. It has a
+            place for what is promised, and one for each host that it is lent.
     """
 
     task: str
@@ -89,6 +91,7 @@ class PlacementView:
     end_high: float | None = None
     reckoned: float | None = None
     state: str = ""
+    lent: bool = False
 
     @property
     def occupies(self) -> bool:

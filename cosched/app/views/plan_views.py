@@ -117,6 +117,7 @@ def _running_place(
         unstarted=core.unstarted.waited(attempt.uuid, time),
         overrun=overrun(attempt, time),
         certain=not held and not any(host in doubtful for host in attempt.hosts),
+        lent=attempt.loan,
         cores=attempt.cores,
         memory=attempt.memory,
         gpus=attempt.gpus,

@@ -70,6 +70,7 @@ def schedule(
         choice=[host.name for host in hosts] if any(host.free is not None for host in hosts) else [],
         up=sum(host.up for host in hosts),
         taken=any(block.kind == "others" for block in blocks),
+        lent=any(block.lent for block in blocks),
         busy=len({name for spot in plan.placements if spot.occupies for name in spot.hosts}),
         progress=_search_progress(services.history.search(), now),
     )
@@ -117,6 +118,7 @@ def _blocks(
             spot.owner,
             spot.task in at_risk,
             known=spot.end is not None,
+            lent=spot.lent,
         )
         for spot in plan.placements
     ]

@@ -98,7 +98,7 @@ class _DomainCollector(Collector):
         yield GaugeMetricFamily("cosched_plan_overrun_tasks", "Tasks that run longer than predicted.", over)
         called_back = plan.called_back
         yield CounterMetricFamily("cosched_called_back", "Jobs that had not begun.", called_back)
-        running = sum(spot.occupies for spot in plan.placements)
+        running = sum(spot.occupies and not spot.lent for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
 
     def _elastic(self) -> Iterator[Metric]:

@@ -103,8 +103,8 @@ def test_an_elastic_task_on_shared_hosts_is_shown_once_with_its_promised_places_
         core.handle(AttemptSubmitted(NOW, each.uuid, "1.0"))
         core.handle(JobReported(NOW, JobReport(each.uuid, JobState.RUNNING, started=NOW)))
     core.handle(Tick(NOW + 3))
-    places = [(place.hosts, place.cores) for place in plan_view(ME, core, NOW + 3).placements]
-    assert sorted(places) == [(("h1",), 3), (("h1", "h2"), 3), (("h2",), 3)]
+    places = [(place.hosts, place.cores, place.lent) for place in plan_view(ME, core, NOW + 3).placements]
+    assert sorted(places) == [(("h1",), 3, True), (("h1", "h2"), 3, False), (("h2",), 3, True)]
     hosts = host_views(ME, core, NOW + 3)
     assert [(host.task, host.tasks) for host in hosts] == [("1", ("1",)), ("1", ("1",))]
     assert [host.free.cores for host in hosts if host.free is not None] == [2, 2]

@@ -14,7 +14,7 @@ class ChartBlock:
     `kind` is past, broken, running or planned; others is a host, or its part, that jobs hold which are not cosched's,
     from now on. `cores` is what it takes of each host where tasks share them, 0 for all.
     `at_risk` is as `cosched.portal.pages.figures.deadlines` sorts the plan. Where its end is not `known`, it is
-    drawn as long as plans reckon with it.
+    drawn as long as plans reckon with it. An elastic task has `lent` hosts until others need them.
     """
 
     task: str
@@ -29,6 +29,7 @@ class ChartBlock:
     owner: str = ""
     at_risk: bool = False
     known: bool = True
+    lent: bool = False
 
     @property
     def late(self) -> bool:

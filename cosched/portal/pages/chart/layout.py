@@ -38,7 +38,7 @@ class ChartBar:
     """A block as drawn: an SVG path, a label where one fits, and a tooltip.
 
     `colour` is a class of the style sheet; a task is `dim` where others are to stand out. `due` is where its deadline
-    is, None for none in the window.
+    is, None for none in the window. What is `lent` is hatched.
     """
 
     task: str
@@ -52,6 +52,7 @@ class ChartBar:
     y: float
     tip: str
     due: float | None = None
+    lent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,7 @@ def _bar(
         y=(first + count / 2) * scale.row,
         tip=_tip(block, now, zone),
         due=scale.x(block.deadline) if block.deadline is not None and scale.left <= block.deadline <= right else None,
+        lent=block.lent,
     )
 
 
@@ -264,6 +266,8 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
         hosts += (
             f", {block.cores} {'core' if block.cores == 1 else 'cores'}{' of each' if len(block.hosts) > 1 else ''}"
         )
+    if block.lent:
+        hosts += ", lent until others need it" if len(block.hosts) == 1 else ", lent until others need them"
     begun = format_clock(block.start, now, zone)
     if not block.known:
         return f"{who}\n{words[block.kind]} on {hosts}\nsince {begun}, its end is not predicted"

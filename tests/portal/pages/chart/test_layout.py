@@ -196,3 +196,11 @@ def test_what_others_hold_is_drawn_and_told_in_the_managers_words() -> None:
     (bar,) = schedule_chart([held], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).bars
     assert (bar.kind, bar.label, bar.task) == ("others", "taken by job 7 of eva", "")
     assert bar.tip == "taken by job 7 of eva\nruns on 1 host, 50 s\n15:06:40 to 15:07:30"
+
+
+def test_what_an_elastic_task_is_lent_is_marked_and_told() -> None:
+    blocks = [block(("h1",), kind="running"), block(("h2",), kind="running", lent=True)]
+    chart = schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    assert [bar.lent for bar in chart.bars] == [False, True]
+    assert "lent until others need it" in chart.bars[1].tip
+    assert "lent" not in chart.bars[0].tip
