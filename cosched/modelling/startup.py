@@ -26,10 +26,8 @@ LAUNCHER = "launcher"
 """Name of the parameter in a model."""
 
 _ELSEWHEN = math.log1p(0.25)  # nine in ten of other hosts and hours are within, as a logarithm
-_USUAL, _USUAL_RUNS = (
-    _ELSEWHEN / 1.645,
-    2,
-)  # deviation between runs before any tell it, and how many of them it counts as
+_USUAL = _ELSEWHEN / 1.645  # standard deviation of that logarithm between runs, before any tell it
+_USUAL_RUNS = 2  # so many runs it counts as
 _MOST = 2.0  # as a logarithm
 _ELSEWHERE, _ELSEWHERE_BELOW = 1.0, 0.9  # from a terminal to a manager's job: other daemons, networks and variables
 
