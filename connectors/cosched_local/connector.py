@@ -31,7 +31,7 @@ __all__ = ["LocalConnector"]
 _QUICK = 0.02  # seconds between looks while a job starts or is being ended
 _SLOW = 0.5  # seconds between looks for hosts that are taken off or given back
 _DAY = 86400.0
-_PRUNE_AGAIN = 3600.0  # seconds between looks for attempts that ended long ago
+_PRUNE_AGAIN = 3600.0  # seconds between looks for attempts that ended long ago, and from their end to the first look
 
 
 class LocalConnector(Connector):
@@ -207,12 +207,13 @@ class LocalConnector(Connector):
         except OSError:
             self._lock.release()
             raise
-        self._prune()
         for attempt in self._spool.attempts():
             self._load(attempt)
+        self._pruned_at = time.monotonic()  # later: what ended while no daemon was there is to be told of first
 
     def _prune(self) -> None:
-        self._spool.prune(time.time() - self._settings.keep_days * _DAY)
+        keep = max(self._settings.keep_days * _DAY, _PRUNE_AGAIN)
+        self._spool.prune(time.time() - keep, self._jobs)
         self._pruned_at = time.monotonic()
 
     def _load(self, attempt: str) -> None:

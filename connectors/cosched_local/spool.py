@@ -24,6 +24,7 @@ from cosched_local.processes import RunnerClaim
 from cosched_local.runner import claim, write_durably, write_end
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from cosched.connector import Launch
@@ -158,10 +159,12 @@ class LocalSpool:
         """Return the hosts that are taken off, each with its reason."""
         return offline_hosts(self._offline)
 
-    def prune(self, older_than: float) -> None:
-        """Delete the folders of attempts that ended before this time."""
+    def prune(self, older_than: float, live: Collection[str] = ()) -> None:
+        """Delete the folders of attempts that ended before this time; `live` ones, whose end was not seen yet, stay."""
         for attempt in self.attempts():
-            if self.folder(attempt).stat().st_mtime < older_than and self.end(attempt) is not None:
+            if attempt in live or self.folder(attempt).stat().st_mtime >= older_than:
+                continue
+            if self.end(attempt) is not None:
                 shutil.rmtree(self.folder(attempt), ignore_errors=True)
 
     def _modified(self, attempt: str, name: str) -> float | None:

@@ -62,7 +62,7 @@ class SimulatedConnector(Connector):
         self._wake = threading.Event()  # ends a wait in `events`
         self._closed = False
         self._reported = 0  # number of the last change that was reported
-        self._forget_at = 0.0
+        self._forget_at = time.monotonic() + _FORGET_PERIOD  # what ended while no daemon was there is told of first
         self._calls: Counter[str] = Counter()
 
     @property
@@ -81,7 +81,7 @@ class SimulatedConnector(Connector):
         with self._transaction() as transaction:
             if time.monotonic() >= self._forget_at:
                 self._forget_at = time.monotonic() + _FORGET_PERIOD
-                transaction.forget(time.time() - self._settings.keep_days * _DAY)
+                transaction.forget(time.time() - max(self._settings.keep_days * _DAY, _FORGET_PERIOD))
             off = offline_hosts(self._offline)
         size = self._settings
         return [

@@ -192,12 +192,13 @@ class SlurmConnector(Connector):
         for attempt in attempts:
             check_attempt(attempt)
         shown = self._shown(attempts) if attempts else {}
-        with self._spool_faults():
-            self._pruning.look()
-        return {
+        found = {
             attempt: self._sought(attempt, record) or JobReport(attempt, JobState.UNKNOWN)
             for attempt, record in shown.items()
         }
+        with self._spool_faults():
+            self._pruning.look()  # last: of what Slurm has forgotten, stamps tell alone
+        return found
 
     def cancel(self, attempt: str) -> None:
         """Fence the attempt, so that it never begins anywhere, and cancel its job."""

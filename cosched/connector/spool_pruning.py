@@ -21,6 +21,9 @@ _PRUNING_PERIOD = 3600.0  # seconds between two looks
 class SpoolPruner:
     """Prunes a spool, once in a period.
 
+    The first period passes without: a folder may be all that tells how an attempt ended while no daemon was there, and
+    cosched would run its task again. No folder goes within a period of its last change either.
+
     Args:
         spool: the folder of the attempts.
         keep_days: days after its last change for which a folder is kept.
@@ -29,9 +32,9 @@ class SpoolPruner:
 
     def __init__(self, spool: Path, keep_days: float, live: Callable[[], Collection[str]]) -> None:
         self._spool = spool
-        self._keep = keep_days * _DAY
+        self._keep = max(keep_days * _DAY, _PRUNING_PERIOD)
         self._live = live
-        self._next = 0.0
+        self._next = time.monotonic() + _PRUNING_PERIOD
 
     def look(self) -> bool:
         """Prune if it is time; return whether it was.

@@ -249,7 +249,19 @@ def test_the_spool_is_for_its_owner_alone(bench: Bench, spool: Path) -> None:
     assert spool.stat().st_mode & 0o077 == 0
 
 
-def test_old_attempts_are_deleted_and_others_kept(bench: Bench, spool: Path) -> None:
+def test_an_end_is_told_however_long_no_daemon_was_there(bench: Bench, spool: Path) -> None:
+    """Its folder was deleted before anybody had looked: its task, which had completed, ran once more."""
+    launch, diary = bench.diary(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.await_file(spool / "attempts" / launch.attempt / "end")
+    bench.restart(lambda: os.utime(spool / "attempts" / launch.attempt, (0, time.time() - 8 * 86400)))
+    bench.connector.hosts()
+    assert bench.report(launch).state is JobState.COMPLETED
+    bench.listen(launch, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
+def test_old_attempts_are_deleted_and_others_kept(bench: Bench, spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, _ = bench.diary(hosts=bench.up(1))
     young, _ = bench.diary(hosts=bench.up(1))
     for launch in (old, young):
@@ -257,6 +269,9 @@ def test_old_attempts_are_deleted_and_others_kept(bench: Bench, spool: Path) -> 
         bench.until(launch, JobState.COMPLETED)
     os.utime(spool / "attempts" / old.attempt, (0, time.time() - 8 * 86400))
     bench.restart()
+    assert bench.connector.find(old.attempt) is not None
+    monkeypatch.setattr("cosched_local.connector._PRUNE_AGAIN", 0.0)
+    bench.connector.hosts()
     assert bench.connector.find(old.attempt) is None
     assert bench.connector.find(young.attempt) is not None
 

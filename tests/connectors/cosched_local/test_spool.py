@@ -135,12 +135,14 @@ def test_a_host_is_off_whatever_its_marker_is(files: LocalSpool) -> None:
 
 
 def test_only_attempts_that_ended_long_ago_are_deleted(files: LocalSpool) -> None:
-    for name in ("old", "young", "running"):
+    for name in ("old", "young", "running", "unseen"):
         files.write_launch(replace(LAUNCH, attempt=name))
         if name != "running":
             files.write_end(name, JobState.COMPLETED, "")
         if name != "young":
             os.utime(files.folder(name), (0, 1000.0))
+    files.prune(2000.0, ["running", "unseen"])
+    assert sorted(files.attempts()) == ["running", "unseen", "young"]
     files.prune(2000.0)
     assert sorted(files.attempts()) == ["running", "young"]
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, Launch
+from cosched.connector import ConnectorError, JobState, Launch
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.spool import AttemptFolders
 from cosched.errors import UserError
@@ -68,6 +70,27 @@ def test_a_completion_file_that_is_not_there_is_remarked_on(tmp_path: Path) -> N
     file.touch()
     assert connector.remarks() == []
     assert SlurmConnector(table).remarks() == []
+
+
+@pytest.mark.parametrize("period", [3600.0, 0.0])
+def test_an_end_that_slurm_has_forgotten_is_told_however_long_no_daemon_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, period: float
+) -> None:
+    """Its folder with the stamps, which alone told of it, was deleted just before they were read."""
+    monkeypatch.setattr("cosched.connector.spool_pruning._PRUNING_PERIOD", period)
+    connector = _connector(tmp_path)
+    (launch,) = _launches(1)
+    connector.submit(launch)
+    connector.close()
+    folder = tmp_path / "spool" / launch.attempt
+    for name, text in {"began.0": "901.5 4711 1\n", "ended.0": "902.5 0\n"}.items():
+        (folder / name).write_text(text)
+    os.utime(folder, (0, time.time() - 8 * 86400))
+    (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\necho '{\"jobs\": []}'\n")
+    (tmp_path / "bin" / "squeue").chmod(0o755)
+    again = SlurmConnector({"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin")})
+    assert again.status([launch.attempt])[launch.attempt].state is JobState.COMPLETED
+    again.close()
 
 
 def _connector(folder: Path, *, room: int = 1000, largest: int = 1000) -> SlurmConnector:
