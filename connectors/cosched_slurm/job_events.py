@@ -11,11 +11,11 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.connector import JobReport, JobState
-from cosched_slurm.spool import FENCED
+from cosched.connector import ConnectorError, JobReport, JobState
+from cosched_slurm.spool import FENCED, UNSTAMPED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from cosched_slurm.jobs import JobRecord
     from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
@@ -29,6 +29,7 @@ _SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end 
 _PROCESSES_VANISHED = (
     "some of its processes vanished without a word: their host or the job's step was lost, see slurm.log"
 )
+_NO_ROOM = "it did not begin: its host could not write its stamp into the spool; is the disk full, or its user's quota?"
 _SCRIPT_LOST = "its node had lost the job's script before it began, see slurm.log"
 
 
@@ -91,6 +92,8 @@ def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now
             return JobState.QUEUED, "its processes are being started"
         case JobState.FAILED if fenced and stamps.code is None and record.exit_code == FENCED:
             return JobState.REMOVED, "cancelled before it began"
+        case JobState.FAILED if stamps.started is None and record.exit_code == UNSTAMPED:
+            return (JobState.REMOVED, "cancelled before it began") if fenced else (JobState.EVICTED, _NO_ROOM)
         case JobState.EVICTED if fenced:
             return JobState.REMOVED, f"cancelled after its host was lost: {record.reason}"
         case JobState.FAILED if stamps.code is None and record.count > 1:
@@ -151,6 +154,7 @@ class JobWatch:
         self._guard = threading.Lock()
         self._followed: dict[str, _FollowedJob] = {}
         self._reported: set[str] = set()  # attempts whose end was reported and whose job Slurm still shows
+        self._found: list[JobReport] = []  # what `wait` has not returned yet
         self._asked: float | None = None
         self._pause = poll
 
@@ -179,23 +183,27 @@ class JobWatch:
         """Return new reports, waiting up to `timeout` seconds for one.
 
         Raises:
-            ConnectorError: Slurm does not answer, or the spool cannot be read.
+            ConnectorError: Slurm does not answer, or the spool cannot be read; what was found before is returned first.
         """
         end = time.monotonic() + timeout
         while True:
-            reports = self._changes()
+            try:
+                self._look()
+            except ConnectorError:
+                if not self._found:
+                    raise
             left = end - time.monotonic()
-            if reports or left <= 0:
+            if self._found or left <= 0:
+                reports, self._found = self._found, []
                 return reports
             time.sleep(min(_STAMP_PERIOD, left))
 
-    def _changes(self) -> list[JobReport]:
-        reports = self._read_stamps()
+    def _look(self) -> None:
+        self._read_stamps()
         if self._due():
             records = self._ask()
             self._asked = time.monotonic()
-            reports += self._compare_records(records)
-        return reports
+            self._compare_records(records)
 
     def _due(self) -> bool:
         """Return whether to ask Slurm now.
@@ -207,25 +215,23 @@ class JobWatch:
                 return True
             return bool(self._followed) and time.monotonic() >= self._asked + self._pause
 
-    def _read_stamps(self) -> list[JobReport]:
-        """Return reports of attempts with new stamps."""
+    def _read_stamps(self) -> None:
+        """Note reports of attempts with new stamps."""
         with self._guard:
             followed = dict(self._followed)
-        reports: list[JobReport] = []
         for attempt, job in followed.items():
             change = self._attempts.changed(attempt)
             if change != job.change:
-                job.change = change
                 if self._hosts_unknown(job):
                     self._pause = min(_SHORTEST_POLL, self._poll)  # told with the hosts that Slurm names then
-                    continue
-                reports += self._changed_report(attempt, job, self._report(attempt, job.record))
-                if self._ends_badly(job):
-                    self._pause = min(_SHORTEST_POLL, self._poll)
-        return reports
+                else:
+                    self._note_change(attempt, job, self._report(attempt, job.record))
+                    if self._ends_badly(job):
+                        self._pause = min(_SHORTEST_POLL, self._poll)
+                job.change = change
 
-    def _compare_records(self, records: Mapping[str, JobRecord]) -> list[JobReport]:
-        """Return reports of attempts with a changed record."""
+    def _compare_records(self, records: Mapping[str, JobRecord]) -> None:
+        """Note reports of attempts with a changed record."""
         with self._guard:
             self._reported.intersection_update(records)
             for attempt, record in records.items():
@@ -234,25 +240,24 @@ class JobWatch:
                     job.record = record
             followed = dict(self._followed)
             self._pause = min(2 * self._pause, self._poll)  # an end that does not come is asked for ever less often
-        reports: list[JobReport] = []
         for attempt, job in followed.items():
-            reports += self._changed_report(attempt, job, self._report(attempt, records.get(attempt)))
-        return reports
+            self._note_change(attempt, job, self._report(attempt, records.get(attempt)))
 
-    def _changed_report(self, attempt: str, job: _FollowedJob, report: JobReport | None) -> Iterable[JobReport]:
+    def _note_change(self, attempt: str, job: _FollowedJob, report: JobReport | None) -> None:
         if report is None:  # Slurm has not shown the job yet, or has forgotten it: `find` looks further
             if self._attempts.fenced(attempt):
                 with self._guard:
                     self._followed.pop(attempt, None)
-            return []
+            return
         if report.state.final:
             with self._guard:
                 self._followed.pop(attempt, None)
                 self._reported.add(attempt)
         if job.reported is not None and replace(report, reason="") == replace(job.reported, reason=""):
-            return []
+            return
         job.reported = report
-        return [report] if report.state is not JobState.UNKNOWN else []
+        if report.state is not JobState.UNKNOWN:
+            self._found.append(report)
 
     def _hosts_unknown(self, job: _FollowedJob) -> bool:
         """Return whether a job has begun whose hosts Slurm chose and has not told yet."""

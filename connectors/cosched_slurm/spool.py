@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
     from cosched_slurm.owners import OwnerAccount
 
-__all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders"]
+__all__ = ["FENCED", "UNSTAMPED", "ProcessStamps", "SlurmAttemptFolders"]
 
+UNSTAMPED = 75  # exit code (EX_TEMPFAIL) of a process that could not leave its stamp and did not run its program
 _MOST_PROCESSES = 1 << 16  # of an attempt; Slurm's own limit of nodes
 _LATEST = 32_503_680_000.0  # epoch seconds: the year 3000
 _LARGEST_CODE = 255
@@ -37,7 +38,11 @@ folder={folder}
 [ -e {fence} ] && exit {fenced}
 job="${{SLURM_ARRAY_JOB_ID:+${{SLURM_ARRAY_JOB_ID}}_}}${{SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}}"
 stamp="$(date +%s.%N) $job {count} $SLURMD_NODENAME"
-(set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
+if ! (set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null; then
+    [ -s "$folder/began.$rank" ] && exit {fenced}
+    echo "cosched: this host cannot write into $folder: is its disk full, or a quota?" >&2
+    exit {unstamped}
+fi
 {redirection}
 (
 export COSCHED_RANK="$rank"
@@ -219,6 +224,7 @@ class SlurmAttemptFolders(AttemptFolders):
                 fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 rank=rank,
                 fenced=FENCED,
+                unstamped=UNSTAMPED,
                 count=count,
                 redirection=" ".join(("exec", *(streams[file] for file in files))),
                 directory=directory,

@@ -10,7 +10,7 @@ import pytest
 from cosched.connector import ConnectorError, JobReport, JobState
 from cosched_slurm.job_events import JobWatch, merged_report
 from cosched_slurm.jobs import JobRecord
-from cosched_slurm.spool import FENCED, ProcessStamps, SlurmAttemptFolders
+from cosched_slurm.spool import FENCED, UNSTAMPED, ProcessStamps, SlurmAttemptFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,6 +173,45 @@ def test_a_slurm_that_is_away_loses_no_news(cluster: Cluster) -> None:
     assert _states(watch.wait(0)) == [JobState.COMPLETED]
 
 
+def test_ends_are_told_while_slurm_does_not_answer(cluster: Cluster) -> None:
+    """The stamps tell them; each was taken for told and forgotten, and hosts stayed occupied until a minute after."""
+    watch = _watch(cluster, poll=0.0)
+    watch.wait(0)
+    watch.follow(replace(_record(JobState.QUEUED), hosts=("n1",)))
+    watch.wait(0)
+    cluster.away = True
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    assert _states(watch.wait(0)) == [JobState.RUNNING]
+    with pytest.raises(ConnectorError):
+        watch.wait(0)
+    cluster.stamp("a", "ended.0", "902.5 0\n")
+    assert _states(watch.wait(60)) == [JobState.COMPLETED]
+
+
+def test_what_was_found_before_a_fault_of_the_spool_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.attempts.create("b")
+    watch = _watch(cluster)
+    watch.wait(0)
+    for name in "ab":
+        watch.follow(replace(_record(JobState.QUEUED, name), hosts=("n1",)))
+    watch.wait(0)
+    for name in "ab":
+        cluster.stamp(name, "began.0", "901.5 4711 1\n")
+    stamps = cluster.attempts.stamps
+
+    def broken(attempt: str, most: int = 1) -> ProcessStamps:
+        if attempt == "b":
+            raise ConnectorError("the spool cannot be read", transient=True)
+        return stamps(attempt, most)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster.attempts, "stamps", broken)
+        assert [report.attempt for report in watch.wait(0)] == ["a"]
+        with pytest.raises(ConnectorError):
+            watch.wait(0)
+    assert [report.attempt for report in watch.wait(60)] == ["b"]
+
+
 def test_a_state_that_nobody_knows_and_a_job_that_is_gone_are_no_news(cluster: Cluster) -> None:
     cluster.jobs["a"] = _record(JobState.RUNNING)
     watch = _watch(cluster, poll=0.0)
@@ -287,6 +326,17 @@ def test_a_job_whose_script_its_node_lost_is_run_again() -> None:
     assert state(ProcessStamps(), fenced=True) is JobState.REMOVED
     assert state(_BEGAN, fenced=False) is JobState.FAILED  # it began: what its own output says proves nothing
     assert _state(failed, ProcessStamps()) is JobState.FAILED
+
+
+def test_a_job_that_could_not_stamp_its_begin_is_run_again() -> None:
+    """Its program never ran, as the spool was full, and its task failed with exit code 143 and no word why."""
+    unstamped = _job_record(JobState.FAILED, 1, UNSTAMPED)
+    report = _judge(unstamped, ProcessStamps())
+    assert report is not None
+    assert report.state is JobState.EVICTED
+    assert "full" in report.reason
+    assert _state(unstamped, ProcessStamps(), fenced=True) is JobState.REMOVED
+    assert _state(unstamped, replace(_ENDED_BADLY, code=UNSTAMPED)) is JobState.FAILED  # a program's own
 
 
 def test_what_ended_at_the_fence_was_removed() -> None:

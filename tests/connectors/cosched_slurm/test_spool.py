@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cosched.connector import Launch, LaunchMode
 from cosched.errors import UserError
-from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
+from cosched_slurm.spool import UNSTAMPED, ProcessStamps, SlurmAttemptFolders
 
 
 def _launch(*command: str, hosts: tuple[str, ...] = ("node02", "node01")) -> Launch:
@@ -136,6 +136,17 @@ def test_nothing_runs_twice(attempts: SlurmAttemptFolders) -> None:
     script = attempts.write_script(launch)
     assert [_run(script).returncode, _run(script).returncode] == [0, 143]
     assert (attempts.folder(launch.attempt) / "diary").read_text() == "ran\n"
+
+
+def test_what_a_full_disk_keeps_from_its_stamp_does_not_run_and_says_why(attempts: SlurmAttemptFolders) -> None:
+    launch = _launch("/bin/sh", "-c", "echo ran >> diary", hosts=())
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    (attempts.folder(launch.attempt) / "began.0").symlink_to("/dev/full")
+    ended = _run(script)
+    assert ended.returncode == UNSTAMPED
+    assert b"is its disk full" in ended.stderr
+    assert not (attempts.folder(launch.attempt) / "diary").exists()
 
 
 def test_a_fenced_attempt_does_not_begin(attempts: SlurmAttemptFolders, tmp_path: Path) -> None:
