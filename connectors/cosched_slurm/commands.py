@@ -365,8 +365,7 @@ class SlurmCommands:
 
     def accounted_job(self, number: str, submitted: int) -> list[str] | None:
         """Return the same of the jobs that have had a number since an epoch time, with when each was submitted."""
-        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(submitted))
-        return self._accounted(f"--jobs={number}", "--duplicates", f"--starttime={since}", more=",Submit")
+        return self._accounted(f"--jobs={number}", "--duplicates", f"--starttime=uts{submitted}", more=",Submit")
 
     def _accounted(self, *which: str, more: str = "") -> list[str] | None:
         if not self._accounts:

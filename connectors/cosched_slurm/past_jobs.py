@@ -68,7 +68,9 @@ def numbered_record(
         return None
     line = _read_last(file, f"JobId={number} ".encode(), None) or ""
     at = dict(_COMPLETION_FIELD.findall(line)).get("SubmitTime", "")
-    same = line.startswith("JobId=") and abs((_local_time(at) or 0.0) - submitted) <= _SUBMITTED_APART
+    # In the night the clocks go back a local time may be either of two.
+    when = [_local_time(at, fold) or 0.0 for fold in (0, 1)]
+    same = line.startswith("JobId=") and any(abs(each - submitted) <= _SUBMITTED_APART for each in when)
     return _completion_record(attempt, line) if same else None
 
 
@@ -224,9 +226,12 @@ def _completion_record(attempt: str, line: str) -> JobRecord | None:
     )
 
 
-def _local_time(text: str) -> float | None:
-    """Return a local time of Slurm's as seconds since the epoch; None for "Unknown"."""
+def _local_time(text: str, fold: int = 0) -> float | None:
+    """Return a local time of Slurm's as seconds since the epoch; None for "Unknown".
+
+    Where there are two such times, as when clocks are set back, it is the first, or with `fold` the second.
+    """
     try:
-        return datetime.fromisoformat(text).timestamp()
+        return datetime.fromisoformat(text).replace(fold=fold).timestamp()
     except ValueError:
         return None

@@ -306,7 +306,8 @@ def _has_begun(error: ConnectorError) -> bool:
 
 
 def _clock(at: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at))
+    """Return a time as Slurm's commands take it: not a local one, some of which come twice as clocks go back."""
+    return f"uts{int(at)}"
 
 
 def _plain(reason: str) -> str:

@@ -10,7 +10,7 @@ from cosched.connector import ConnectorError, JobState, Launch
 from cosched_slurm.adoption.adopted_jobs import SlurmAdoptedJobs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from cosched_slurm.commands import SlurmCommands
@@ -53,8 +53,25 @@ class Queue:
         self.changes.append(changes)
         for name, _, value in (change.partition("=") for change in changes):
             if name == "StartTime":
-                at = time.time() if value == "now" else time.mktime(time.strptime(value, "%Y-%m-%dT%H:%M:%S"))
-                self.row["eligible_time"] = int(at)
+                self.row["eligible_time"] = _slurms_time(value)
+
+
+def _slurms_time(text: str) -> int:
+    """Read a time as Slurm's commands do."""
+    if text == "now":
+        return int(time.time())
+    if text.startswith("uts"):
+        return int(text.removeprefix("uts"))
+    return int(time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")))
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")  # the rule itself: needs no zone database
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def _jobs(queue: Queue, spool: Path) -> SlurmAdoptedJobs:
@@ -156,6 +173,18 @@ def test_a_job_called_back_is_as_its_user_asked_and_one_that_runs_stays(tmp_path
     jobs.release(_launch())
     queue.row["job_state"] = "RUNNING"
     assert not jobs.retract(_ATTEMPT, _KEY)
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_lease_ends_when_it_says_in_the_night_the_clocks_go_back(tmp_path: Path) -> None:
+    """Slurm took 02:30 for the second of two: the job passed for held by its user, and began by itself later."""
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    for until in (1_824_942_600, 1_824_946_200):  # 2027-10-31, half past two, twice
+        jobs.renew(until)
+        assert queue.row["eligible_time"] == until
+        (job,) = jobs.listed(lambda *_: None)
+        assert not job.held
 
 
 def test_leases_are_moved_on_and_a_users_own_begin_stays(tmp_path: Path) -> None:
