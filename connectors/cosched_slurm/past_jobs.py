@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-import mmap
+import errno
+import os
 import re
 import time
 from collections import defaultdict
@@ -17,7 +18,7 @@ from cosched.connector import ConnectorError, JobState
 from cosched_slurm.jobs import JobRecord, job_state, node_names, state_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["SACCT_FIELDS", "AccountingCache", "accounted_record", "completed_record", "numbered_record"]
@@ -26,6 +27,7 @@ SACCT_FIELDS = ("JobID", "State", "ExitCode", "Start", "End", "NNodes", "NodeLis
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of Slurm may differ
 _COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode|SubmitTime)=(\S*)")
 _SUBMITTED_APART = 5  # seconds between the plugin's note of a submission and Slurm's
+_BLOCK = 1 << 22  # bytes of the completion file that are read at once; no line has as many
 _ARRAY_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
 
 
@@ -182,19 +184,37 @@ def _read_last(file: Path, wanted: bytes, index: int | None) -> str | None:
 
 def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:
     with file.open("rb") as handle:
-        if not file.stat().st_size:
-            return None
-        with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            before = len(content)
-            while (place := content.rfind(wanted, 0, before)) >= 0:
-                end = content.find(b"\n", place)
-                before = content.rfind(b"\n", 0, place) + 1
-                line = content[before:end].decode(errors="replace")
+        for lines in _blocks_from_the_end(handle.fileno()):
+            before = len(lines)
+            while (place := lines.rfind(wanted, 0, before)) >= 0:
+                end = lines.find(b"\n", place)
+                before = lines.rfind(b"\n", 0, place) + 1
+                line = lines[before:end].decode(errors="replace")
                 if end >= 0 and (
                     index is None or _array_element(line)[1] == str(index)
                 ):  # a line without an end is still being written
                     return line
-            return None
+    return None
+
+
+def _blocks_from_the_end(file: int) -> Iterator[bytes]:
+    """Yield whole lines of a file, some at once, the last ones first.
+
+    It is not mapped into memory: where somebody cuts it meanwhile, as logrotate's copytruncate does, the system would
+    end the process that looks there.
+
+    Raises:
+        OSError: it cannot be read, or was cut meanwhile.
+    """
+    end, rest = os.fstat(file).st_size, b""
+    while end:
+        begin = max(end - _BLOCK, 0)
+        block = os.pread(file, end - begin, begin)
+        if len(block) < end - begin:
+            raise OSError(errno.EAGAIN, "it was cut while it was read")
+        whole = block.find(b"\n") + 1 if begin else 0  # where the first whole line begins
+        yield block[whole:] + rest
+        end, rest = begin, block[:whole]
 
 
 def _array_element(line: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -173,6 +174,34 @@ def test_a_state_that_nobody_knows_is_unknown_and_a_name_is_no_field(tmp_path: P
 def test_nothing_and_half_a_line_tell_nothing(tmp_path: Path, text: str) -> None:
     file = tmp_path / "completions"
     file.write_text(text)
+    assert completed_record(file, "a", Path("/spool/a")) is None
+
+
+def test_a_job_is_found_wherever_it_stands_in_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched_slurm.past_jobs._BLOCK", 1000)
+    file = tmp_path / "completions"
+    names = [f"job{number}" for number in range(40)]
+    file.write_text("".join(_completed_line(name, "FAILED", "7:0") for name in names) + _completed_line("job0"))
+    records = [completed_record(file, name, Path("/spool") / name) for name in names]
+    assert [record and record.exit_code for record in records] == [0] + 39 * [7]  # of two the last counts
+    assert completed_record(file, "none", Path("/spool/none")) is None
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was mapped into memory: the system ended the daemon by SIGBUS when logrotate emptied the file."""
+    file = tmp_path / "completions"
+    file.write_text(_completed_line("a") * 100)
+    read = os.pread
+
+    def cut(handle: int, count: int, offset: int) -> bytes:
+        os.truncate(file, 0)
+        return read(handle, count, offset)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("cosched_slurm.past_jobs.os.pread", cut)
+        with pytest.raises(ConnectorError, match="cut while it was read") as fault:
+            completed_record(file, "a", Path("/spool/a"))
+    assert fault.value.transient
     assert completed_record(file, "a", Path("/spool/a")) is None
 
 
