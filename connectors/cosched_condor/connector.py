@@ -95,8 +95,9 @@ class CondorConnector(Connector):
 
     @property
     def home(self) -> str:
-        """Its spool, and the scheduler that is named."""
-        schedd = f"scheduler {self._settings.schedd}, " if self._settings.schedd else ""
+        """Its spool, and the scheduler that is named, or whose configuration is."""
+        config = f"scheduler of {self._settings.config}, " if self._settings.config else ""
+        schedd = f"scheduler {self._settings.schedd}, " if self._settings.schedd else config
         return f"{schedd}spool {self._settings.spool}"
 
     def hosts(self) -> Sequence[Host]:

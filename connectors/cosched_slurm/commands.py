@@ -57,6 +57,7 @@ _FINAL_WORDS = (
     "dependency problem",
     "unknown user",
 )
+_CLOSED_FOR_NOW = "inactive or drain"  # a partition, as for its maintenance: "Required partition not available (…)"
 _FEW_CORES = "cpu count per node can not be satisfied"
 _ASK_FOR_FEWER = (
     ": its nodes have fewer cores than it starts ranks on each: ask for fewer ranks on a host (--processes-per-host) "
@@ -80,7 +81,7 @@ def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorErr
     small = words.lower()
     if submitting and (_is_submit_limit(words) or any(word in small for word in _QUEUE_FULL_WORDS)):
         return ConnectorError(queue_full_message(words), transient=True, refused=True)
-    final = submitting and any(word in small for word in _FINAL_WORDS)
+    final = submitting and any(word in small for word in _FINAL_WORDS) and _CLOSED_FOR_NOW not in small
     hint = _ASK_FOR_FEWER if _FEW_CORES in small else ""
     return ConnectorError(f"{context}: {words}{hint}", transient=not final)
 

@@ -28,7 +28,14 @@ from cosched_slurm.job_script import (
 )
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
 from cosched_slurm.nodes import allocated_processors, cluster_hosts
-from cosched_slurm.owners import OwnerAccount, account_name, owner_account, submitting_user, without_forged_names
+from cosched_slurm.owners import (
+    OwnerAccount,
+    UnknownUserError,
+    account_name,
+    owner_account,
+    submitting_user,
+    without_forged_names,
+)
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.setup_remarks import SetupRemarks
@@ -79,8 +86,11 @@ class SlurmConnector(Connector):
 
     @property
     def home(self) -> str:
-        """Its spool."""
-        return f"spool {self._settings.spool}"
+        """Its spool, the cluster whose configuration is named, and whose jobs those of others are."""
+        cluster = f"cluster of {self._settings.config}, " if self._settings.config else ""
+        # With another identity it may see its own user's jobs alone.
+        owners = ", jobs of the tasks' owners" if self._settings.identity == "user" else ""
+        return f"{cluster}spool {self._settings.spool}{owners}"
 
     def hosts(self) -> Sequence[Host]:
         """Return the nodes; those with foreign jobs are claimed.
@@ -314,7 +324,7 @@ class SlurmConnector(Connector):
                 raise
             where = f" on {', '.join(launch.hosts)}" if launch.hosts else ""
             message = f"task {launch.name!r}{where} was not submitted: {error}"
-            raise ConnectorError(message, transient=error.transient) from error
+            raise ConnectorError(message, transient=self._may_pass(error, launch)) from error
 
     def _submit_array(self, launches: Sequence[Launch], shape: ArrayShape) -> str:
         user = self._job_user(launches[0])
@@ -332,17 +342,34 @@ class SlurmConnector(Connector):
             if error.refused:
                 raise
             message = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were not submitted: {error}"
-            raise ConnectorError(message, transient=error.transient) from error
+            raise ConnectorError(message, transient=self._may_pass(error, launches[0])) from error
+
+    def _may_pass(self, error: ConnectorError, launch: Launch) -> bool:
+        """Return whether a task that Slurm refused is to be tried again.
+
+        It is, too, where the domain's own reservation is over, or not there yet: that is no fault of the task's.
+        """
+        own = launch.native is not None and "reservation" in launch.native.settings
+        return error.transient or (bool(self._settings.reservation) and not own and "reservation" in str(error).lower())
 
     def _job_user(self, launch: Launch) -> OwnerAccount | None:
         """Return the account that an attempt's job belongs to; None for the daemon's user.
 
         Raises:
+            ConnectorError: this machine does not know the owner at present (`refused`).
             UserError: the owner is no user for whom jobs are submitted.
         """
         if self._settings.identity != "user":
             return None
-        return owner_account(launch.owner, self._settings.lowest_uid)
+        try:
+            return owner_account(launch.owner, self._settings.lowest_uid)
+        except UnknownUserError as error:  # they were known when they submitted it
+            raise ConnectorError(
+                f"{error}; the task waits: is this machine's table of users (LDAP, SSSD) well? Cancel it where "
+                "they are gone for good",
+                transient=True,
+                refused=True,
+            ) from error
 
     def _write_scripts(self, launch: Launch, user: OwnerAccount | None) -> Path:
         """Write the scripts of an attempt and return that of its job.

@@ -15,9 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-__all__ = ["OwnerAccount", "account_name", "owner_account", "submitting_user", "without_forged_names"]
+__all__ = [
+    "OwnerAccount",
+    "UnknownUserError",
+    "account_name",
+    "owner_account",
+    "submitting_user",
+    "without_forged_names",
+]
 
 _ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
+
+
+class UnknownUserError(UserError):
+    """This machine does not know the user, perhaps only now: what tells it of users may be away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ def submitting_user(owner: str, lowest_uid: int) -> pwd.struct_passwd:
     try:
         user = pwd.getpwnam(account_name(owner))
     except KeyError:
-        raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
+        raise UnknownUserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
     if user.pw_uid < max(lowest_uid, 1):
         raise UserError(
             f"nothing is submitted for {owner}, a user of the system (number {user.pw_uid}, below {lowest_uid}): "

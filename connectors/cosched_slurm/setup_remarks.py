@@ -59,5 +59,6 @@ class SetupRemarks:
             return []
         return [
             f"Slurm takes no job with {' '.join(options)} ({self._refusal}): correct these keys of [connector.slurm], "
-            "or have the account or the quality of service added (sacctmgr); until then tasks fail when they start"
+            "or have the account or the quality of service added (sacctmgr); until then tasks fail, or wait, when "
+            "their turn comes"
         ]

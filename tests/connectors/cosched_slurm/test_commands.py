@@ -96,6 +96,10 @@ def test_nodes_come_from_the_command_that_has_them(play: Play) -> None:
     [
         ("sbatch: error: Batch job submission failed: Invalid node name specified", False),
         ("sbatch: error: Batch job submission failed: Requested node configuration is not available", False),
+        (
+            "sbatch: error: Batch job submission failed: Required partition not available (inactive or drain)",
+            True,  # it is closed for maintenance: every task whose turn came meanwhile had failed for good
+        ),
         ("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)", True),
         ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
     ],

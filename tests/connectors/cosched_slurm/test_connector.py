@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, JobState, Launch
+from cosched.connector import ConnectorError, JobState, Launch, NativeDescription
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.spool import AttemptFolders
 from cosched.errors import UserError
@@ -70,6 +70,47 @@ def test_a_completion_file_that_is_not_there_is_remarked_on(tmp_path: Path) -> N
     file.touch()
     assert connector.remarks() == []
     assert SlurmConnector(table).remarks() == []
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("count", [1, 4])
+def test_tasks_wait_where_the_domains_reservation_is_over(tmp_path: Path, count: int, *, own: bool) -> None:
+    """All of them failed, one after another, until it was there again; one that its task names is the task's fault."""
+    _connector(tmp_path)
+    refusal = "sbatch: error: Batch job submission failed: Requested reservation is invalid"
+    (tmp_path / "bin" / "sbatch").write_text(f'#!/bin/sh\necho "{refusal}" >&2\nexit 1\n')
+    table = {"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin"), "reservation": "nightly"}
+    native = NativeDescription("slurm", {"reservation": "theirs"}, "#!/bin/sh\n") if own else None
+    launches = [replace(launch, native=native) for launch in _launches(count)]
+    found = SlurmConnector(table).submit_many(launches)
+    faults = [one for one in found.values() if isinstance(one, ConnectorError)]
+    assert [fault.transient for fault in faults] == count * [not own]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may submit for other users")
+def test_a_task_waits_while_its_owner_is_not_known(tmp_path: Path) -> None:
+    """The directory of users was away for a minute: all tasks whose turn came meanwhile failed for good."""
+    _connector(tmp_path)
+    connector = SlurmConnector({"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin"), "identity": "user"})
+    with pytest.raises(UserError, match="no user 'nobody-of-that-name'"):
+        connector.check_task("nobody-of-that-name", LaunchMode.EACH)
+    (launch,) = _launches(1)
+    with pytest.raises(ConnectorError, match=r"no user .* the task waits") as fault:
+        connector.submit(replace(launch, owner="nobody-of-that-name"))
+    assert (fault.value.transient, fault.value.refused) == (True, True)
+
+
+def test_jobs_of_another_cluster_or_of_other_users_are_elsewhere(tmp_path: Path) -> None:
+    """With the same spool a daemon began beside either, did not find its jobs, and ran their tasks a second time."""
+    table = {"spool": str(tmp_path / "spool")}
+    named = []
+    for name in ("old.conf", "new.conf"):
+        (tmp_path / name).touch()
+        named.append({**table, "config": str(tmp_path / name)})
+    users = [{**table, "identity": "user"}] if os.geteuid() == 0 else []
+    tables = [table, *named, *users]
+    assert len({SlurmConnector(each).home for each in tables}) == len(tables)
+    assert SlurmConnector({**table, "identity": "account"}).home == SlurmConnector(table).home  # all are its own user's
 
 
 @pytest.mark.parametrize("period", [3600.0, 0.0])

@@ -184,7 +184,8 @@ def test_sbatch_asks_for_no_priority_with_roots_rights(cluster: SlurmCluster, co
 @pytest.mark.parametrize("owner", ["", "root", "daemon", "0", "no-such-user", "nobody\n", "-x", "a,b"])
 def test_who_is_nobody_here_submits_nothing(users: Bench, owner: str) -> None:
     launch = replace(users.launch("/bin/true", hosts=("node01",)), owner=owner)
-    with pytest.raises(UserError, match=r"owner|user|root"):
+    # One of whom this machine does not know may only not be known at present.
+    with pytest.raises(ConnectorError if owner == "no-such-user" else UserError, match=r"owner|user|root"):
         users.submit(launch)
 
 
@@ -222,7 +223,7 @@ def test_a_reservation_is_asked_for_by_name(cluster: SlurmCluster, bench: Bench,
             other.hosts()
         with pytest.raises(ConnectorError) as refusal:
             other.submit(bench.launch("/bin/true", hosts=("node04",)))
-        assert not refusal.value.transient
+        assert refusal.value.transient  # it is over, perhaps until the next night: tasks that were accepted wait
     finally:
         cluster.tool("scontrol", "delete", "reservationname=mine")
 

@@ -92,6 +92,24 @@ def test_an_unknown_partition_is_a_refusal_for_good(cluster: SlurmCluster, spool
     assert not refusal.value.transient
 
 
+@pytest.mark.parametrize("state", ["drain", "inactive"])
+def test_a_partition_that_is_closed_for_now_is_a_refusal_for_now(
+    cluster: SlurmCluster, bench: Bench, state: str
+) -> None:
+    """Every task whose turn came during the maintenance of a partition had failed for good."""
+    launch, diary = bench.diary(hosts=("node01",))
+    cluster.tool("scontrol", "update", "partitionname=all", f"state={state}")
+    try:
+        with pytest.raises(ConnectorError, match="partition") as refusal:
+            bench.submit(launch)
+        assert (refusal.value.transient, refusal.value.refused) == (True, False)
+    finally:
+        cluster.tool("scontrol", "update", "partitionname=all", "state=up")
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
 def test_a_job_held_by_hand_says_so_and_goes_on_when_released(cluster: SlurmCluster, bench: Bench) -> None:
     first, gate = bench.running("node01")
     launch, diary = bench.diary(hosts=("node01",))
