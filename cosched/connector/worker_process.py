@@ -145,7 +145,8 @@ class WorkerProcess:
         if self._process is None and not self._abandoned:
             self._unread = b""
             self._process = subprocess.Popen(
-                [sys.executable, "-m", *self._module],
+                # -P: modules in the folder where the daemon was started are none of its own.
+                [sys.executable, "-P", "-m", *self._module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=dict(self._environment),

@@ -125,3 +125,14 @@ def test_one_whose_daemon_was_killed_ends_without_a_word(tmp_path: Path) -> None
         process.stdin.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 0
+
+
+def test_modules_where_the_daemon_was_started_are_not_taken_for_pythons_own(
+    worker: WorkerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with a file json.py the process died at each call; in one that others may write it ran theirs."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(here)
+    assert worker.call("add", one=1, two=2) == 3

@@ -271,7 +271,7 @@ class Adviser(threading.Thread):
 
     def _simulate(self, request: AdviceRequest) -> Advice | None:
         """Return the answer; None where `stop` was called meanwhile."""
-        command = [sys.executable, "-m", "cosched.daemon.processes.advising", str(_NICE)]
+        command = [sys.executable, "-P", "-m", "cosched.daemon.processes.advising", str(_NICE)]
         with self._guard:
             if self._stopped.is_set():
                 return None

@@ -108,7 +108,7 @@ class SearchProcess:
         """
         allowed = self._courtesy
         courtesy = [str(each) for each in (allowed.nice, allowed.share, allowed.converged, allowed.exact)]
-        command = [sys.executable, "-m", "cosched.daemon.processes.planner", *courtesy]
+        command = [sys.executable, "-P", "-m", "cosched.daemon.processes.planner", *courtesy]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             with self._changed:
                 self._process = process

@@ -20,6 +20,7 @@ from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.daemon
 
@@ -136,3 +137,15 @@ def test_a_search_that_cannot_be_started_is_tried_again(monkeypatch: pytest.Monk
                 told.starts.get(timeout=60)
             patch.undo()
             assert told.plans.get(timeout=60).since == 100.0
+
+
+def test_modules_where_the_daemon_was_started_are_not_taken_for_pythons_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder with a file random.py the search died at its start, over and over."""
+    (tmp_path / "random.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    with search() as (running, told):
+        ask(running)
+        assert told.plans.get(timeout=60).since == 100.0
+        assert running.ended == 0
