@@ -135,7 +135,8 @@ def _sqlite(url: str, path: Path) -> Engine:
             f"the database {path} cannot be opened ({error.strerror}): create its folder and give "
             "the user of the daemon the right to write it"
         ) from error
-    engine = create_engine(url, connect_args={"timeout": _BUSY_MILLISECONDS / 1000})
+    # As many connections as threads ask for: with a bound, a few slow questions of users would keep commits waiting.
+    engine = create_engine(url, connect_args={"timeout": _BUSY_MILLISECONDS / 1000}, max_overflow=-1)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -307,3 +308,14 @@ def test_a_second_writers_task_of_the_same_number_is_refused(tmp_path: Path) -> 
     assert second.task("1") == ended
     first.close()
     second.close()
+
+
+def test_no_number_of_readers_keeps_a_commit_waiting(store: Store) -> None:
+    """Sixteen slow questions of users took all connections: nothing could be written, and nothing was dispatched."""
+    with ExitStack() as stack:
+        for _ in range(40):
+            stack.enter_context(store._engine.begin()).execute(text("SELECT count(*) FROM tasks"))
+        began = time.monotonic()
+        store.commit(changed([task(1)]))
+        assert time.monotonic() - began < 10
+    assert store.task("1") is not None
