@@ -46,7 +46,7 @@ class LocalSpool:
     def create(self) -> None:
         """Make the folders; readable by their owner alone, for they hold users' environments and output."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._attempts.mkdir(exist_ok=True)
+        self._attempts.mkdir(mode=0o700, exist_ok=True)  # the spool may have been made by others, open to all
         self._offline.mkdir(exist_ok=True)
 
     def folder(self, attempt: str) -> Path:

@@ -249,6 +249,14 @@ def test_the_spool_is_for_its_owner_alone(bench: Bench, spool: Path) -> None:
     assert spool.stat().st_mode & 0o077 == 0
 
 
+def test_attempts_in_a_spool_that_others_made_are_for_their_owner_alone(bench: Bench, spool: Path) -> None:
+    """Users' environments and output were for all to read."""
+    spool.mkdir(mode=0o755)
+    spool.chmod(0o755)
+    bench.up(1)
+    assert (spool / "attempts").stat().st_mode & 0o077 == 0
+
+
 def test_an_end_is_told_however_long_no_daemon_was_there(bench: Bench, spool: Path) -> None:
     """Its folder was deleted before anybody had looked: its task, which had completed, ran once more."""
     launch, diary = bench.diary(hosts=bench.up(1))
