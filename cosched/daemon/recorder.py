@@ -55,8 +55,8 @@ class RecordingFiles:
     files: int
 
     def paths(self) -> list[Path]:
-        """Return the files, oldest first."""
-        return sorted(self.folder.glob("recording-*.jsonl"))
+        """Return the files, oldest first; one that somebody has put beside them is none."""
+        return sorted(self.folder.glob(f"recording-{8 * '[0-9]'}.jsonl"))
 
     def begin(self, start: bytes) -> int:
         """Start the next file, then delete the oldest; return its descriptor.

@@ -55,6 +55,19 @@ def test_events_are_recorded_in_order_in_a_private_file_and_replay(tmp_path: Pat
     assert all(each.same for each in replayed)
 
 
+def test_a_recording_that_somebody_keeps_under_another_name_is_left_alone(tmp_path: Path) -> None:
+    """Nothing was recorded any more, as the number of the last file could not be read."""
+    kept = tmp_path / "recording-of-the-night.jsonl"
+    kept.touch()
+    flight = Flight(tmp_path, size=1500, files=1)
+    for number in range(40):
+        flight.tell(TaskSubmitted(float(number), a_task(number)))
+    flight.land()
+    assert len(flight.files.paths()) == 1
+    assert kept not in flight.files.paths()
+    assert kept.exists()
+
+
 def test_a_full_file_is_followed_by_one_that_replays_alone_and_the_oldest_goes(tmp_path: Path) -> None:
     flight = Flight(tmp_path, size=1500, files=2)
     for number in range(80):
