@@ -33,6 +33,7 @@ _SCHEDULER_CAME_BACK = "Local schedd"
 _REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
 _LOG_NAME = re.compile(r"events(?:\.([1-9]\d*))?\.log\Z")
 _LARGEST_LOG = 4 * 2**20  # bytes: some 1,500 jobs, read in three seconds after a restart
+_DISORDER = 60.0  # seconds by which events of one log may be out of their order, or of age when they are read at once
 _QUIET_SECONDS = 600.0  # seconds without an event, after which no submission that was cut off can write into an old log
 
 
@@ -60,6 +61,7 @@ class EventLogReader:
 
     def __init__(self) -> None:
         self._jobs: dict[tuple[int, int], _LoggedJob] = {}  # by cluster and process
+        self._latest: dict[str, float] = {}  # log → time of its latest event
 
     def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
         """Handle events, oldest first, and return a report for each change of an attempt."""
@@ -77,6 +79,7 @@ class EventLogReader:
     def forget(self, log: str) -> None:
         """Count the jobs of a log that was deleted as ended."""
         self._jobs = {place: job for place, job in self._jobs.items() if job.log != log}
+        self._latest.pop(log, None)
 
     @staticmethod
     def without_transient_evictions(reports: list[JobReport]) -> list[JobReport]:
@@ -97,7 +100,7 @@ class EventLogReader:
         job = self._jobs.get((cluster, number))
         if job is None:
             return None
-        rank = number - job.first
+        rank, event = number - job.first, {**event, "Time": self._time(event)}
         job.processes[rank] = _after_event(job.processes.get(rank, CondorProcess()), event, slot_hosts=job.slot_hosts)
         report = attempt_report(job.attempt, f"{cluster}.{job.first}", job.count, job.processes)
         if report.state.final:
@@ -108,6 +111,21 @@ class EventLogReader:
         changed = job.reported is None or (report.state, report.reason) != (job.reported.state, job.reported.reason)
         job.reported = report
         return report if changed else None
+
+    def _time(self, event: Mapping[str, Any]) -> float:
+        """Return an event's time, seconds since the epoch.
+
+        Of an hour that comes twice, as clocks go back, it is the second one where the log was past the first, or where
+        the event has just been written. UTC has none (`DEFAULT_USERLOG_FORMAT_OPTIONS`).
+        """
+        moment = datetime.fromisoformat(str(event["EventTime"]).removesuffix("Z"))
+        if event.get("Utc"):
+            return moment.replace(tzinfo=UTC).timestamp()
+        log, found, second = str(event.get("Log", "")), moment.timestamp(), moment.replace(fold=1).timestamp()
+        if found < second and (found < self._latest.get(log, 0.0) - _DISORDER or 0 <= time.time() - second < _DISORDER):
+            found = second
+        self._latest[log] = max(found, self._latest.get(log, 0.0))
+        return found
 
     def _begin(self, cluster: int, number: int, words: list[str], log: str) -> None:
         if words[:1] != ["cosched"]:
@@ -127,10 +145,10 @@ def _after_event(process: CondorProcess, event: Mapping[str, Any], *, slot_hosts
         return _after_end(process, event)
     if number == _EXECUTE:
         host = host_of_slot(str(event.get("SlotName", "")), slot_hosts=slot_hosts)
-        return CondorProcess(JobState.RUNNING, started=_event_time(event), host=host)
+        return CondorProcess(JobState.RUNNING, started=event["Time"], host=host)
     if number == _NODE_EXECUTE and process.state is JobState.QUEUED:
         # A parallel job executes when all of its nodes do at once: of a quick one nothing but this may tell.
-        return replace(process, started=_event_time(event))
+        return replace(process, started=event["Time"])
     if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return CondorProcess(JobState.QUEUED)
     if number == _RELEASED:
@@ -153,19 +171,14 @@ def _after_release(process: CondorProcess) -> CondorProcess:
 
 def _after_end(process: CondorProcess, event: Mapping[str, Any]) -> CondorProcess:
     if event["EventTypeNumber"] == _ABORTED:
-        return replace(process, state=JobState.REMOVED, finished=_event_time(event), reason=_event_reason(event))
+        return replace(process, state=JobState.REMOVED, finished=event["Time"], reason=_event_reason(event))
     code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
     state = JobState.FAILED if code else JobState.COMPLETED
-    return replace(process, state=state, finished=_event_time(event), code=code, reason="")
+    return replace(process, state=state, finished=event["Time"], code=code, reason="")
 
 
 def _event_reason(event: Mapping[str, Any]) -> str:
     return next((" ".join(str(event[key]).split()) for key in _REASONS if event.get(key)), "")
-
-
-def _event_time(event: Mapping[str, Any]) -> float:
-    moment = datetime.fromisoformat(str(event["EventTime"]).removesuffix("Z"))
-    return moment.replace(tzinfo=UTC).timestamp() if event.get("Utc") else moment.timestamp()
 
 
 class EventLogFiles:

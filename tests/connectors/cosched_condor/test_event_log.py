@@ -59,6 +59,40 @@ def test_a_life() -> None:
     assert last.finished == 1769860809.5
 
 
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")  # the rule itself: needs no zone database
+        time.tzset()
+        yield
+    time.tzset()
+
+
+_HALF_PAST_TWO = 1_824_942_600.0  # 2027-10-31 in Berlin, where the hour comes once more
+
+
+def _local(number: int, clock: str, **values: Any) -> dict[str, Any]:
+    return {**_event(number, **values), "EventTime": f"2027-10-31T{clock}:00", "Utc": False}
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_job_ends_after_its_start_in_the_night_the_clocks_go_back() -> None:
+    """It had ended ten minutes before its start, an hour before its end, and a late task passed for one in time."""
+    note = submit_note("a", 1, 0)
+    ended = _local(_TERMINATED, "02:20", TerminatedNormally=True, ReturnValue=0)
+    *_, last = EventLogReader().read([_local(_SUBMIT, "02:29", LogNotes=note), _local(_EXECUTE, "02:30"), ended])
+    assert (last.started, last.finished) == (_HALF_PAST_TWO, _HALF_PAST_TWO + 50 * 60)
+
+
+@pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize("later", [0, 3600])
+def test_an_event_that_has_just_been_written_is_of_now(monkeypatch: pytest.MonkeyPatch, later: int) -> None:
+    monkeypatch.setattr("cosched_condor.event_log.time.time", lambda: _HALF_PAST_TWO + later + 1)
+    note = submit_note("a", 1, 0)
+    *_, last = EventLogReader().read([_local(_SUBMIT, "01:15", LogNotes=note), _local(_EXECUTE, "02:30")])
+    assert last.started == _HALF_PAST_TWO + later
+
+
 @pytest.mark.parametrize(
     ("slot", "slot_hosts", "host"),
     [
