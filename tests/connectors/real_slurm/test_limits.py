@@ -94,5 +94,26 @@ def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once()
         assert not faults(read(site.journal), [task.id for task in tasks])
 
 
+def test_a_daemon_keeps_its_tasks_while_the_partition_is_closed() -> None:
+    """Nodes of a partition that is closed for maintenance look idle: all tasks of the domain failed within a minute."""
+    settings = {"dispatch": {"grace": "500ms", "retry": "200ms", "retry_longest": "1s"}}
+    with QuickSite("slurm", scale=_SCALE, hosts=4, settings=settings) as site, site.client() as client:
+        assert isinstance(site.pool, SlurmCluster)
+        site.pool.tool("scontrol", "update", "partitionname=all", "state=drain")
+        requests = [
+            TaskRequest(command=tuple(site.command("sweep3d", str(_SCALE))), profile=(50 * _SCALE,), hosts="1")
+        ] * 6
+        tasks = client.submit_all(requests)
+
+        def is_told() -> bool:
+            assert not {client.task(task.id).state for task in tasks} & {"failed", "cancelled"}
+            return any("it takes no jobs" in fault and "drain" in fault for fault in client.status().faults)
+
+        until(is_told)
+        site.pool.tool("scontrol", "update", "partitionname=all", "state=up")
+        assert {task.state for task in client.wait([task.id for task in tasks], 120.0)} == {"completed"}
+        assert not faults(read(site.journal), [task.id for task in tasks])
+
+
 def _waiting(client: Client) -> list[TaskView]:
     return [task for task in client.tasks().tasks if task.state == "queued"]
