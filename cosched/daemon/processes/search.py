@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -108,8 +109,10 @@ class SearchProcess:
         """
         allowed = self._courtesy
         courtesy = [str(each) for each in (allowed.nice, allowed.share, allowed.converged, allowed.exact)]
-        command = [sys.executable, "-P", "-m", "cosched.daemon.processes.planner", *courtesy]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        command = [sys.executable, "-m", "cosched.daemon.processes.planner", *courtesy]
+        # Modules in the folder where the daemon was started are none of its own, nor of processes that it starts.
+        safe = {**os.environ, "PYTHONSAFEPATH": "1"}
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=safe) as process:
             with self._changed:
                 self._process = process
                 self._given = self._snapshot is None
