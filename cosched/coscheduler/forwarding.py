@@ -63,10 +63,10 @@ class Forwarding:
                 self._take_back(task, event)
             case PeerReported() if task.status.peer:
                 self._report(task, event)
-            case OfferEnded():
+            case OfferEnded() if self._queue.offered_to_neighbours.get(task.id):
+                # Else it was not held back for this: the agent offers late tasks by itself, too.
                 self._queue.held_back.pop(task.id, None)
-                if task.id in self._queue.offered_to_neighbours:
-                    self._queue.offered_to_neighbours[task.id] = False
+                self._queue.offered_to_neighbours[task.id] = False
             case StartPermitted() if task.status.held:
                 self._queue.release(task.id)
                 self._state.put(task.with_status(held=False))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import AskPeers, AskStart, Outcome
 from cosched.coscheduler.events import (
     CancelRequested,
@@ -15,7 +16,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
-from tests.coscheduler.makers import a_core, a_task, dispatched, restore, submit
+from tests.coscheduler.makers import a_core, a_task, dispatched, report, restore, submit
 
 
 def asked(outcome: Outcome) -> list[str]:
@@ -56,6 +57,22 @@ def test_what_is_offered_around_stays_until_nobody_wants_it() -> None:
     assert asked(outcome) == ["1"]
     assert not dispatched(outcome)
     assert dispatched(core.handle(OfferEnded(12.0, "1")))
+
+
+def test_what_waits_to_be_tried_again_waits_on_though_nobody_else_wants_it() -> None:
+    """Regression: with each vain offer a late task was tried again, so that its tries were soon used up."""
+    core = a_core(1)
+    core.handle(NeighboursChanged(0.0, available=True))
+    (first,) = dispatched(submit(core, a_task(1, [10.0], deadline=15.0, retries=5)))
+    failed = {"exit_code": 3, "started": 1.0}
+    (second,) = dispatched(report(core, first, JobState.FAILED, 2.0, finished=2.0, **failed))
+    assert not dispatched(report(core, second, JobState.FAILED, 4.0, finished=4.0, **failed))
+    until = core.held_back_until("1")
+    assert not dispatched(core.handle(OfferEnded(4.1, "1")))
+    assert core.held_back_until("1") == until
+    assert asked(core.handle(Tick(30.0))) == ["1"]  # it would be late by now
+    (third,) = dispatched(core.handle(OfferEnded(30.1, "1")))
+    assert third.task == "1"
 
 
 def test_without_neighbours_it_just_leaves() -> None:

@@ -109,7 +109,7 @@ class AttemptEnds:
         failures, most = task.status.failures + 1, task.spec.retries + 1
         task = task.with_status(failures=failures)
         self._state.put(task)
-        if failures == most:
+        if failures >= most:  # more than that where its user has lowered the number meanwhile
             self.end_attempt(attempt, f"{reason} (try {failures}, the last)", time)
             return
         if attempt.started is not None:

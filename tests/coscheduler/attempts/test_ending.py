@@ -6,7 +6,8 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.attempts.attempt import AttemptState
-from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import CancelRequested, EditRequested, HostsObserved, Tick
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, hosts, report, restore, start, submit
@@ -100,3 +101,17 @@ def test_a_cancelled_task_is_not_tried_again() -> None:
     core.handle(CancelRequested(1.0, "1"))
     outcome = report(core, first, JobState.FAILED, 2.0, **failed(2.0))
     assert outcome.changes.tasks["1"].status.state is TaskState.CANCELLED
+
+
+@pytest.mark.parametrize("retries", [1, 0])
+def test_retries_that_are_lowered_below_the_failures_end_with_the_next_one(retries: int) -> None:
+    """Regression: the count was passed by, and the program was run again and again."""
+    core = a_core(1)
+    (first,) = dispatched(submit(core, a_task(1, retries=3)))
+    (second,) = dispatched(report(core, first, JobState.FAILED, 2.0, **failed(2.0)))
+    report(core, second, JobState.FAILED, 4.0, **failed(4.0))
+    core.handle(EditRequested(4.5, "1", TaskEdit(retries=retries), "ann"))
+    (third,) = dispatched(core.handle(Tick(100.0)))
+    outcome = report(core, third, JobState.FAILED, 102.0, **failed(102.0))
+    assert outcome.changes.tasks["1"].status.state is TaskState.FAILED
+    assert not core.tasks
