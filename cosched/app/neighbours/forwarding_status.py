@@ -23,6 +23,8 @@ def forwarding_obstacle(task: Task) -> str:
     """Return why a task is not offered to neighbours; empty where it is."""
     if task.spec.adopted:
         return "it was submitted to the resource manager itself, and its job stays there"
+    if task.spec.elastic is not None:
+        return "it changes its hosts while it runs, and only this domain lends it any"
     if task.spec.array_at_most:
         return "how many of its array run at once is watched here"
     if not task.spec.requeue:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time
+from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.learnt_corrections import corrected_profile
@@ -154,10 +155,10 @@ def check_licences(task: Task, domain: DomainState) -> None:
 def offered_notice(task: Task, domain: DomainState) -> str:
     """Say that a task is offered elsewhere, as no schedule here meets its deadline.
 
-    Empty where that is not so: it could be met here, or the task is welcome late.
+    Empty where that is not so: it could be met here, the task is welcome late, or no other domain may have it.
     """
     shortest = _unmeetable_run_time(task, domain)
-    if shortest is None or task.spec.best_effort or not domain.accepts_late:
+    if shortest is None or task.spec.best_effort or not domain.accepts_late or forwarding_obstacle(task):
         return ""
     return (
         f"its deadline cannot be met here (the shortest prediction is {format_duration(shortest)}), so it is offered "
@@ -166,12 +167,12 @@ def offered_notice(task: Task, domain: DomainState) -> str:
 
 
 def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
-    """Refuse a task whose shortest prediction misses its deadline, unless it is welcome late.
+    """Refuse a task whose shortest prediction misses its deadline, unless it is welcome late or offered elsewhere.
 
     Raises:
         UserError: so it is; says which deadline could be met.
     """
-    if task.spec.best_effort or domain.accepts_late:
+    if task.spec.best_effort or (domain.accepts_late and not forwarding_obstacle(task)):
         return
     if task.profile is not None and task.profile.source is PredictionSource.HISTORY:
         return  # what other runs took is no reason to refuse this one

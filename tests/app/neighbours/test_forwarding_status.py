@@ -22,6 +22,7 @@ from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.elastic.values import Elastic
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.agents.makers import a_domain as a_domain_with_b
@@ -46,6 +47,7 @@ TASK = make_task(
         ({"deadline": None}, "no deadline"),
         ({"profile": None}, "no prediction"),
         ({"native": NativeDescription("slurm")}, ""),
+        ({"elastic": Elastic(("/bin/worker",))}, "only this domain lends it any"),
         ({"licences": {"matlab": 2}}, r"the licences that it asks for (matlab) are this domain's"),
     ],
 )

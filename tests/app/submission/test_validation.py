@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.app.submission.admission import DomainState, check_predecessors, offered_notice
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector import Host
@@ -261,6 +261,32 @@ def test_a_task_without_a_model_has_no_profile(intake: TaskValidator) -> None:
     assert intake.task(TaskRequest(command=("/bin/prog",), hosts=3), DOMAIN).spec.count == 3
     plain = intake.task(TaskRequest(application="plain"), DOMAIN)
     assert (plain.profile, plain.spec.count) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        {"requeue": False},
+        {"licences": {"matlab": 1}},
+        {"array_index": 0, "array_at_most": 2},
+        {
+            "application": "",
+            "command": ("/bin/lead",),
+            "profile": (50.0, 40.0),
+            "elastic": ElasticRequest(worker=("/w",)),
+        },
+    ],
+)
+def test_a_deadline_that_cannot_be_met_is_refused_of_what_no_other_domain_may_have(
+    intake: TaskValidator, stays: dict[str, Any]
+) -> None:
+    """Regression: it was accepted, and said to be offered to neighbouring domains, which it never was."""
+    offering = replace(DOMAIN, accepts_late=True, licences={"matlab": 4})
+    request = replace(TaskRequest(application="halving", deadline=NOW + 9), **stays)
+    with pytest.raises(UserError, match="cannot be met"):
+        intake.task(request, offering)
+    late = intake.task(replace(request, best_effort=True), offering)
+    assert offered_notice(change_task(late, best_effort=False), offering) == ""
 
 
 def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: TaskValidator) -> None:
