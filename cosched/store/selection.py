@@ -85,7 +85,7 @@ class TaskSelection:
         if self.since is not None:
             found.append(columns.submitted >= self.since)
         if self.name:
-            found.append(columns.name.op("GLOB")(self.name))
+            found.append(columns.name.op("GLOB")(self.name.replace("[", "[[]")))  # it would begin a set of characters
         if self.array:
             found.append(columns.array == self.array)
         if self.ids is not None:

@@ -16,6 +16,7 @@ from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 NIGHT = make_task(7, name="Night run", application="fft", submitted=1e9, owner="ann", deadline=1e9 + 50, count=3)
 PERCENT = make_task(
@@ -70,6 +71,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         (TaskSelection(text="%"), {"8"}),
         (TaskSelection(text="_"), {"8", "9"}),
         (TaskSelection(text="\\"), set()),
+        (TaskSelection(name="*_s*"), {"9"}),
+        (TaskSelection(name="? last"), {"10"}),
+        (TaskSelection(name="[a-z] last"), set()),
         (TaskSelection(text="' OR 1=1 --"), set()),
     ],
 )
@@ -78,6 +82,16 @@ def test_everything_asked_for_must_hold_and_text_means_itself(
 ) -> None:
     assert {task.id for task in store.tasks(selection)} == found
     assert sum(store.counts(selection).values()) == len(found)
+
+
+def test_brackets_in_the_pattern_of_a_name_mean_themselves(tmp_path: Path) -> None:
+    """Regression: `--name 'fit[3]'` chose the task fit3, and not fit[3]."""
+    store = Store(new_database(tmp_path))
+    store.commit(changed([make_task(number, name=name) for number, name in enumerate(("fit3", "fit[3]", "fit]3["), 1)]))
+    patterns = ("fit[3]", "fit[*", "*[", "fit]3[", "fit?3*")
+    found = {name: [task.id for task in store.tasks(TaskSelection(name=name))] for name in patterns}
+    assert found == {"fit[3]": ["2"], "fit[*": ["2"], "*[": ["3"], "fit]3[": ["3"], "fit?3*": ["3", "2"]}
+    store.close()
 
 
 @pytest.mark.parametrize(
