@@ -9,7 +9,7 @@ from cosched.access import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.submission.resubmission import requests_again
-from cosched.connector.jobs import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState, LaunchMode
 from cosched.coscheduler.events import JobReported
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
@@ -156,6 +156,24 @@ def test_a_waiting_task_gets_other_shapes_and_loses_them(here: Daemon) -> None:
     first, second = (here.services.tasks.task(ME, each.id) for each in (again[0], like[0]))
     assert first.alternatives == second.alternatives
     assert (second.cores_range, second.memory) == ("4-8", 3072)
+
+
+def test_what_each_process_needs_gives_way_to_what_a_host_is_to_have(here: Daemon) -> None:
+    """Regression: of a number of processes neither memory nor cores could be changed, whatever was given."""
+    request = replace(HALVING, launch=LaunchMode.OPENMPI, processes="4-8", memory_per_process="1G")
+    submit, tasks = here.services.submissions.submit, here.services.tasks
+    submit(ME, [request], "", "")
+    tasks.edit(ME, "1", TaskChange(memory="8G"))
+    found = tasks.task(ME, "1")
+    assert (found.memory, found.processes) == (8192, "4-8")
+    with pytest.raises(UserError, match="leave the processes on each host and its cores out"):
+        tasks.edit(ME, "1", TaskChange(processes=8, cores=4))
+    tasks.edit(ME, "1", TaskChange(cores=4))
+    found = tasks.task(ME, "1")
+    assert (found.cores, found.processes, found.processes_per_host, found.memory) == (4, "", 1, 8192)
+    submit(ME, [request], "", "")
+    (again,) = submit(ME, requests_again(here.services, ME, ["2"], TaskChange(memory="2G")), "", "")
+    assert {each.memory for each in tasks.task(ME, again.id).alternatives} == {2048}
 
 
 @pytest.mark.parametrize(

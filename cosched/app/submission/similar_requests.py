@@ -19,7 +19,9 @@ __all__ = ["request_like_task", "with_other_hosts"]
 
 
 def with_other_hosts(request: TaskRequest, task: TaskDetail, change: TaskChange) -> TaskRequest:
-    """Return a task's request with the hosts, the run time and the shapes of a change.
+    """Return a task's request with the hosts, the run time, the shapes and the needs of a change.
+
+    Where each process had needs of its own, a host's take their place.
 
     Raises:
         UserError: the run time cannot be read.
@@ -27,9 +29,13 @@ def with_other_hosts(request: TaskRequest, task: TaskDetail, change: TaskChange)
     if change.hosts is not None:
         request = replace(request, hosts=change.hosts)
     if change.cores is not None:
-        request = replace(request, cores=change.cores, processes=0)
+        request = replace(request, cores=change.cores, cores_per_process=0, processes=0)
     if change.processes is not None:
-        request = replace(request, processes=change.processes, cores=0, processes_per_host=1)
+        request = replace(request, processes=change.processes, cores=change.cores or 0, processes_per_host=1)
+    if change.memory is not None:
+        request = replace(request, memory=change.memory, memory_per_process=0)
+    if change.gpus is not None:
+        request = replace(request, gpus=change.gpus, gpus_per_process=0)
     if change.runtime is None:
         return request
     if shapes := parse_shape_runtimes(change.runtime, option=""):
@@ -60,7 +66,8 @@ def _wanted_hosts(task: TaskDetail, source: str) -> int | str | None:
     present = _present_hosts(task)
     if source == PredictionSource.HISTORY:  # it is learnt anew, from what has run since
         return present
-    return int(present) if present.isdecimal() else None
+    tries = task.profile is not None and task.profile.explores  # cosched chose its number of hosts, to learn
+    return int(present) if present.isdecimal() and not tries else None
 
 
 def _figures(task: TaskDetail) -> tuple[ShapeFigure, ...]:

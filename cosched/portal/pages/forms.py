@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -242,7 +243,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
     """Return the fields that submit a task like this one again, with as much time; of a stage, its application."""
     if task.chain is not None:
         return _application_fields(task, now, zone)
-    values = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in task.parameters.items()}
+    values = _parameter_texts(task.parameters)
     if task.native is not None:
         fields = {"own": "job", "job_of": task.id, "command": "\n".join(task.command)}
     elif catalogued:
@@ -269,12 +270,21 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "prepare": "\n".join(task.prepare),
         }
     if task.elastic is not None:
-        fields |= {"worker": "\n".join(task.elastic.worker), "grace": f"{float(task.elastic.grace or 0.0):g}s"}
+        fields |= {"worker": "\n".join(task.elastic.worker), "grace": f"{_exact(float(task.elastic.grace or 0.0))}s"}
         fields |= {"restart": "on"} if task.elastic.kind == "restart" else {}
         fields |= {"force_stop": "on"} if task.elastic.force else {}
-        fields |= {} if task.elastic.cost is None else {"restart_cost": f"{float(task.elastic.cost):g}s"}
+        fields |= {} if task.elastic.cost is None else {"restart_cost": f"{_exact(float(task.elastic.cost))}s"}
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
-    return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+    return fields | ({"time_limit": _exact(task.time_limit)} if task.time_limit else {})
+
+
+def _parameter_texts(parameters: Mapping[str, float | str]) -> dict[str, str]:
+    return {name: _exact(value) if isinstance(value, float) else str(value) for name, value in parameters.items()}
+
+
+def _exact(number: float) -> str:
+    """Return a number with all of its digits, and without an exponent, which durations have not."""
+    return f"{Decimal(repr(float(number))):f}".removesuffix(".0")
 
 
 def _application_fields(task: TaskDetail, now: float, zone: tzinfo | None) -> dict[str, str]:
@@ -282,14 +292,11 @@ def _application_fields(task: TaskDetail, now: float, zone: tzinfo | None) -> di
     assert task.chain is not None
     like = request_like_task(task, now, catalogued=True)
     fields = {"application": like.application, "directory": like.directory}
-    fields |= {
-        f"{PARAMETER}{name}": f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in like.parameters.items()
-    }
+    fields |= {f"{PARAMETER}{name}": text for name, text in _parameter_texts(like.parameters).items()}
     if task.chain.deadline is not None:
         fields["deadline"] = local_minute(now + task.chain.deadline - task.submitted, zone)
     fields |= {"name": like.name} if like.name != like.application else {}
-    fields |= {"least_quality": f"{like.least_quality:g}"} if like.least_quality else {}
+    fields |= {"least_quality": _exact(like.least_quality)} if like.least_quality else {}
     return fields | ({"best_effort": "on"} if task.best_effort else {})
 
 
@@ -299,9 +306,11 @@ def _time_and_size_fields(task: TaskDetail, now: float, *, catalogued: bool) -> 
         return _shape_fields(task, now, catalogued=catalogued)
     fields = {name: str(value) for name in _NUMBERS if (value := getattr(task, name))} | _launch_fields(task)
     if task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model)):
-        fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
-    elif task.profile is None and task.count > 1:
-        fields["hosts"] = str(task.count)
+        fields["profile"] = ", ".join("" if value is None else _exact(value) for value in task.profile.seconds)
+    elif (hosts := request_like_task(task, now, catalogued=catalogued).hosts) is not None and (
+        task.profile is not None or task.count > 1
+    ):
+        fields["hosts"] = str(hosts)
     return fields
 
 
@@ -310,7 +319,7 @@ def _shape_fields(task: TaskDetail, now: float, *, catalogued: bool) -> dict[str
     like = request_like_task(task, now, catalogued=catalogued)
     fields = {name: str(value) for name in (*_NUMBERS, *_PER_PROCESS) if (value := getattr(like, name))}
     if like.shapes:
-        fields["runtime"] = ",".join(f"{each.hosts}x{each.cores}:{each.seconds:g}s" for each in like.shapes)
+        fields["runtime"] = ",".join(f"{each.hosts}x{each.cores}:{_exact(each.seconds)}s" for each in like.shapes)
     if like.hosts:
         fields["hosts"] = str(like.hosts)
     return fields | ({} if task.launch == "each" else {"launch": str(task.launch)})

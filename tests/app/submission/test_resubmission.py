@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,8 @@ def test_a_predicted_task_once_more_keeps_the_only_number_of_hosts_that_its_user
     """Regression: `--hosts 3` of an application with a model was lost, and the next one ran on any number."""
     predicted = detail(application="jacobi", profile=profile((None, None, 2.0), "model"))
     assert request_like_task(predicted, NOW, catalogued=True).hosts == 3
+    tries = detail(application="jacobi", profile=replace(profile((None, None, 2.0), "model"), explores=True))
+    assert request_like_task(tries, NOW, catalogued=True).hosts is None
     own = detail(command=("/bin/true",), profile=profile((None, None, 2.0), "user"))
     again = request_like_task(own, NOW, catalogued=False)
     assert (again.hosts, again.profile) == (None, (None, None, 2.0))

@@ -108,6 +108,22 @@ def test_the_fields_of_a_task_submit_it_again_with_as_much_time_as_it_had() -> N
     )
 
 
+@pytest.mark.parametrize(
+    ("seconds", "source", "hosts"),
+    [
+        ((None, None, 2.0), "model", "3"),
+        ((4.0,), "model", "1"),
+        ((4.0, 2.0), "model", None),
+        ((None, 4.0, 2.0), "history", "2-3"),
+    ],
+)
+def test_the_number_of_hosts_that_its_user_allowed_is_cloned(
+    seconds: tuple[float | None, ...], source: str, hosts: str | None
+) -> None:
+    task = detail(application="jacobi", profile=profile(seconds, source))
+    assert read_request(fields_like_task(task, NOW, None, catalogued=True), None).hosts == hosts
+
+
 def test_a_command_keeps_what_was_predicted_for_it() -> None:
     task = detail(command=("/bin/x", "a b"), profile=profile((4.0, None, 2.0)), best_effort=True, directory="/tmp")
     again = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
@@ -150,6 +166,30 @@ def test_a_task_with_several_shapes_is_cloned_with_them() -> None:
     assert (again.cores_per_process, again.memory, again.memory_per_process) == (2, 0, "1000")
     like = request_like_task(ranks, NOW, catalogued=True)
     assert (like.cores_per_process, like.memory, like.memory_per_process) == (2, 0, 1000)
+
+
+def test_numbers_are_cloned_with_all_of_their_digits() -> None:
+    """Regression: 1048577 cells became 1.04858e+06, and a time of a million seconds was no duration."""
+    values: dict[str, float | str] = {"cells": 1048577.0, "step": 0.123456789, "tiny": 5e-7, "kind": "a"}
+    task = detail(application="jacobi", parameters=values, time_limit=1234567.5)
+    again = read_request(fields_like_task(task, NOW, None, catalogued=True), None)
+    assert again.parameters == {"cells": "1048577", "step": "0.123456789", "tiny": "0.0000005", "kind": "a"}
+    assert again.time_limit == "1234567.5"
+    own = detail(command=("/bin/x",), profile=profile((1234567.5, None, 654321.25)))
+    assert read_request(fields_like_task(own, NOW, None, catalogued=False), None).profile == (
+        1234567.5,
+        None,
+        654321.25,
+    )
+    shapes = [
+        AlternativeView(cores=cores, memory=0, gpus=0, processes_per_host=1, profile=profile((seconds,)))
+        for cores, seconds in ((4, 2e6), (8, 1000001.0))
+    ]
+    several = detail(
+        command=("/bin/x",), profile=profile((1000001.0,)), cores=4, cores_range="4-8", alternatives=tuple(shapes)
+    )
+    form = read_request(fields_like_task(several, NOW, None, catalogued=False), None)
+    assert [each.seconds for each in form.shapes] == [2e6, 1000001.0]
 
 
 def test_ranges_are_read_as_they_are_written() -> None:
