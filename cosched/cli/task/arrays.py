@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import shlex
 import sys
 from dataclasses import replace
@@ -95,10 +96,13 @@ def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
         UserError: the file cannot be read, or has no line.
     """
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = (
+            sys.stdin.read() if file == "-" else Path(file).read_bytes().decode()
+        )  # with its ends of lines as they are
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"--from {file}: cannot be read ({why}): give a text file, or - for the input") from error
+    text = text.removeprefix("\ufeff")  # by which spreadsheets mark UTF-8
     if file.lower().endswith(".csv"):
         return _table_lines(file, text, application=application)
     found = [_line_words(file, number, line) for number, line in enumerate(text.splitlines(), 1)]
@@ -109,7 +113,10 @@ def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
 
 
 def _table_lines(file: str, text: str, *, application: bool) -> list[list[str]]:
-    names, *rows = [row for row in csv.reader(text.splitlines()) if any(row)] or [[]]
+    try:
+        names, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if any(row)] or [[]]
+    except csv.Error as error:
+        raise UserError(f"--from {file}: cannot be read as a table ({error}): close its quotes") from error
     if not rows:
         raise UserError(f"--from {file}: has no row: write the columns' names first, then a row for each task")
     if application and not all(name.strip() for name in names):

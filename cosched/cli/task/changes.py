@@ -26,7 +26,7 @@ from cosched.cli.task.selection import (
     UserOption,
 )
 from cosched.cli.task.submission import number_or_range, whole_number, whole_priority
-from cosched.errors import UserError
+from cosched.errors import SystemFault, UserError
 from cosched.licence_requests import parse_licences
 
 __all__ = ["changes"]
@@ -59,8 +59,8 @@ def cancel(
     """
     selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
-        tasks = [client.cancel(task_id) for task_id in selection.tasks(client, task_ids)]
-    print_answer(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+        chosen = selection.tasks(client, task_ids)
+        _each(chosen, client.cancel, lambda _, task: f"task {task.id} is {task.state}", json=json)
 
 
 @changes.command()
@@ -125,7 +125,7 @@ def edit(
     selection = Selection(user=user, name=named, states=state or (), late=late, array=array)
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["queued"])
-        _each(chosen, lambda task_id: client.edit(task_id, change), "is changed", json=json)
+        _each(chosen, lambda task_id: client.edit(task_id, change), _said("is changed"), json=json)
 
 
 @changes.command()
@@ -142,7 +142,7 @@ def hold(
     """Keep waiting tasks from being planned and started until they are released."""
     selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
-        _each(selection.tasks(client, task_ids, ["queued"]), client.hold, "is held", json=json)
+        _each(selection.tasks(client, task_ids, ["queued"]), client.hold, _said("is held"), json=json)
 
 
 @changes.command()
@@ -159,7 +159,7 @@ def release(
     """Have held tasks planned again."""
     selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
-        _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, "is released", json=json)
+        _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, _said("is released"), json=json)
 
 
 @changes.command()
@@ -194,12 +194,12 @@ def resubmit(
     )
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
-        tasks = [client.resubmit(task_id, change) for task_id in chosen]
-    print_answer(
-        json,
-        [asdict(task) for task in tasks],
-        lambda: [f"task {task.id} is task {first} once more" for task, first in zip(tasks, chosen, strict=True)],
-    )
+        _each(
+            chosen,
+            lambda task_id: client.resubmit(task_id, change),
+            lambda first, task: f"task {task.id} is task {first} once more",
+            json=json,
+        )
 
 
 def _new_deadline(text: str, what: str = "deadline") -> float | str | None:
@@ -214,24 +214,41 @@ def _new_deadline(text: str, what: str = "deadline") -> float | str | None:
     return when
 
 
-def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:
-    """Change tasks one by one, and name those that cannot be changed.
+def _said(done: str) -> Callable[[str, TaskView], str]:
+    return lambda _, task: f"task {task.id} {done}"
+
+
+def _each(
+    task_ids: list[str], change: Callable[[str], TaskView], said: Callable[[str, TaskView], str], *, json: bool
+) -> None:
+    """Change tasks one by one, print those that were changed, and name those that cannot be.
 
     The exit code is 1 then.
+
+    Args:
+        task_ids: the tasks.
+        change: changes one, and returns what came of it.
+        said: returns what is printed of that, given also the task's identifier.
+        json: print documents.
+
+    Raises:
+        SystemFault: the daemon does not answer; what was changed before is printed.
     """
-    changed, refused = _changed_and_refused(task_ids, change)
-    print_answer(json, [asdict(task) for task in changed], lambda: [f"task {task.id} {done}" for task in changed])
-    sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
-    if refused:
-        raise typer.Exit(1)
-
-
-def _changed_and_refused(task_ids: list[str], change: Callable[[str], TaskView]) -> tuple[list[TaskView], list[str]]:
-    changed: list[TaskView] = []
+    changed: list[tuple[str, TaskView]] = []
     refused: list[str] = []
+    fault: SystemFault | None = None
     for task_id in task_ids:
         try:
-            changed.append(change(task_id))
+            changed.append((task_id, change(task_id)))
         except UserError as error:
             refused.append(str(error))
-    return changed, refused
+        except SystemFault as error:
+            fault = error
+            break
+    if changed or fault is None:
+        print_answer(json, [asdict(task) for _, task in changed], lambda: [said(*each) for each in changed])
+    sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
+    if fault is not None:
+        raise fault
+    if refused:
+        raise typer.Exit(1)

@@ -103,9 +103,21 @@ def test_a_row_of_a_table_is_a_task(tmp_path: Path) -> None:
     assert read_lines(str(file), application=True) == [["Scale=1", "Label=a, b"], ["Scale=2", "Label=c"]]
 
 
+def test_a_table_of_a_spreadsheet_is_read_with_its_mark_and_lines_in_cells(tmp_path: Path) -> None:
+    """Regression: a byte order mark was part of the first word, and lines within a cell were joined."""
+    file = tmp_path / "runs.csv"
+    file.write_bytes('\ufeffScale,Label\r\n1,"two\r\nlines"\r\n2,a\u2028b\r\n'.encode())
+    assert read_lines(str(file), application=True) == [["Scale=1", "Label=two\r\nlines"], ["Scale=2", "Label=a\u2028b"]]
+    plain = tmp_path / "tasks"
+    plain.write_bytes("\ufeffone\r\ntwo\r\n".encode())
+    assert read_lines(str(plain)) == [["one"], ["two"]]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ('Scale\n"1\n2\n3\n', "close its quotes"),
+        ('Scale\n"' + 200_000 * "1", "close its quotes"),
         ("", "has no row"),
         ("Scale\n", "has no row"),
         ("a,b\n1\n", "row 2 has 1 cells, and there are 2"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import time
 from getpass import getuser
@@ -53,6 +54,20 @@ def test_tasks_are_chosen_by_name_state_and_user(here: Daemon, capsys: pytest.Ca
     assert said(capsys, "task", "resubmit", "--named", "heat*") == (0, "task 4 is task 1 once more\n", "")
     code, _, err = said(capsys, "task", "wait", "--state", "cancelled", "--timeout", "5s")
     assert (code, err) == (1, "")
+
+
+@pytest.mark.usefixtures("here")
+def test_of_several_tasks_what_was_done_is_printed_though_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Regression: it was not told what had been submitted once more before another was refused."""
+    for name in ("a", "b"):
+        assert run(["task", "submit", "halving", "--name", name]) == 0
+    capsys.readouterr()
+    refusal = "cosched: there is no task '9': `cosched task list` shows what there is\n"
+    done = "task 3 is task 1 once more\ntask 4 is task 2 once more\n"
+    assert said(capsys, "task", "resubmit", "1", "9", "2") == (1, done, refusal)
+    code, out, err = said(capsys, "task", "cancel", "--json", "9", "1")
+    assert ([task["id"] for task in json.loads(out)], code, err) == (["1"], 1, refusal)
+    assert said(capsys, "task", "cancel", "9") == (1, "", refusal)
 
 
 def test_waiting_for_an_array_counts_what_has_failed_before(here: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
