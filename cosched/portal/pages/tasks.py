@@ -3,13 +3,14 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Depends, Query, Request, Response
 
 from cosched.access.principals import Principal
+from cosched.api.documents import TaskPage, TaskView
 from cosched.app.figures.deadline_outlook import Deadlines, deadlines
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Reader, Services
@@ -24,7 +25,7 @@ __all__ = ["SINCE", "Filters", "router"]
 SINCE = {"1h": 3600.0, "1d": 86400.0, "7d": 7 * 86400.0, "30d": 30 * 86400.0}
 """Seconds of the times to which the list can be held."""
 _PAGE = 50
-_MOST_ROWS = 10_000  # of a table that is downloaded
+_ROWS = 10_000  # of a table that is downloaded, in one look at the database
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
     "waiting": (TaskState.QUEUED,),
     "running": (TaskState.DISPATCHING, TaskState.RUNNING, TaskState.CANCELLING),
@@ -124,8 +125,20 @@ def tasks(
 def table(services: Services, principal: Reader, filters: Annotated[Filters, Depends()]) -> Response:
     plan = services.domain.plan(principal)
     selection, ends = filters.selection(principal, deadlines(plan)), plan.expected_ends()
-    found = services.tasks.tasks(principal, selection, _MOST_ROWS, 0, order=filters.order(ends))
-    text = tasks_table(found.tasks, ends)
+    order = filters.order(ends)
+    every = _every(lambda offset: services.tasks.tasks(principal, selection, _ROWS, offset, order=order))
+    text = tasks_table(every, ends)
     return Response(
         text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": 'attachment; filename="tasks.csv"'}
     )
+
+
+def _every(part: Callable[[int], TaskPage]) -> Iterator[TaskView]:
+    """Yield the tasks of a list, part by part from an offset on; none twice that new ones have moved on."""
+    told = set[str]()
+    while (found := part(len(told))).tasks:
+        new = [task for task in found.tasks if task.id not in told]
+        yield from new
+        told.update(task.id for task in new)
+        if not new or len(told) >= found.total:
+            return

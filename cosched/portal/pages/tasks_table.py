@@ -31,6 +31,7 @@ _COLUMNS = (
     "exit code",
     "reason",
 )
+_MET_NONE = ("failed", "cancelled")  # states of tasks that have met no deadline, whenever they ended
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -46,7 +47,8 @@ def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float]) -> str
     writer.writerow(_COLUMNS)
     for task in tasks:
         end = expected.get(task.id) if task.finished is None else task.finished
-        slack = None if task.deadline is None or end is None else round(task.deadline - end)
+        due = None if task.state in _MET_NONE else task.deadline
+        slack = None if due is None or end is None else round(due - end)
         words = (task.id, task.name, task.state, task.application, task.owner)
         times = (task.submitted, task.started, end, task.deadline)
         writer.writerow(

@@ -80,6 +80,21 @@ def test_the_list_is_downloaded_as_a_table_without_formulas(tmp_path: Path) -> N
         assert (second["name"], second["deadline"], second["slack (s)"]) == ("two, three", "", "")
 
 
+def test_the_table_has_all_tasks_and_no_slack_of_those_that_met_no_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: it ended after 10,000 rows without a word."""
+    monkeypatch.setattr("cosched.portal.pages.tasks._ROWS", 2)
+    with portal(tmp_path) as here:
+        now = here.access.now()
+        ended = {"owner": "ann", "submitted": now - 50, "finished": now - 10, "deadline": now + 20}
+        states = (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED, TaskState.COMPLETED, TaskState.FAILED)
+        here.daemon.store.commit(changed([make_task(n, state=each, **ended) for n, each in enumerate(states, 1)]))
+        rows = [*csv.DictReader(io.StringIO(here.person("ann").client.get("/tasks.csv?sort=-number").text))]
+        assert [row["number"] for row in rows] == ["5", "4", "3", "2", "1"]
+        assert [row["slack (s)"] for row in rows] == ["", "30", "", "", "30"]
+
+
 def test_the_head_says_whose_tasks_it_counts(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         here.person("ann").submit()
