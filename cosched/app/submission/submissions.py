@@ -235,11 +235,16 @@ class SubmissionService:
     ) -> list[Task]:
         tasks: list[Task] = []
         launches: set[LaunchMode] = set()
+        indices: set[int] = set()
         places = 0
         for number, request in enumerate(requests, start=1):
             check()
             try:
                 made = self._validator.tasks(request, state, principal.name, dry=dry)
+                if (index := request.array_index) is not None:
+                    if index in indices:
+                        raise UserError(f"another task of its array has the index {index}, too: give each its own")
+                    indices.add(index)
                 places += sum(len(task.stage.ways) for task in made if task.stage is not None)
                 if number > 1 and places > _MOST_PLACES:
                     raise UserError(

@@ -57,6 +57,14 @@ def test_of_several_tasks_all_or_none_are_accepted(here: Daemon) -> None:
     assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
 
 
+def test_two_tasks_of_an_array_with_one_index_are_refused(here: Daemon) -> None:
+    """Regression: both were accepted, and "1_3" named either of them."""
+    requests = [replace(HALVING, array_index=index) for index in (2, 3, 3)]
+    with pytest.raises(UserError, match="task 3 of 3: another task of its array has the index 3, too: give each its"):
+        here.services.submissions.submit(ME, requests, "", "")
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
+
+
 def test_what_the_resource_manager_would_never_start_is_refused_at_submission(tmp_path: Path) -> None:
     """Before, such a task was accepted, and failed when its turn came."""
     asked: list[tuple[str, LaunchMode]] = []
