@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.store.shares import ShareTable
 
-__all__ = ["ShareService", "check_share_limits"]
+__all__ = ["ShareService", "check_share_limits", "check_share_of_hosts"]
 
 _HOUR = 3600.0
 _LARGEST_WEIGHT = 1e6

@@ -86,8 +86,9 @@ def test_what_is_beyond_a_limit_is_refused_and_what_is_beyond_the_budget_told(tm
         running.inbox.apply(SharesChanged(1.0, shares)).result(60)
         submit = partial(running.services.submissions.submit, ADA, key="", digest="")
         wide = TaskRequest(command=("/bin/true",), profile=(None, None, 5.0))
-        with pytest.raises(UserError, match="it needs 3 hosts and your share allows 2 at once"):
-            submit([wide])
+        for asked in (submit, partial(running.services.submissions.foresee, ADA)):
+            with pytest.raises(UserError, match="it needs 3 hosts and your share allows 2 at once"):
+                asked([wide])
         late = TaskRequest(command=("/bin/true",), profile=(5.0,), deadline="now+1h")
         (foreseen,) = running.services.submissions.foresee(ADA, [late])
         assert foreseen.claim == 0.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.app.neighbours.forwarding_status import forwarding_obstacle
-from cosched.app.share_service import check_share_limits
+from cosched.app.share_service import check_share_limits, check_share_of_hosts
 from cosched.app.submission.admission import check_predecessors, earliest_end, offered_notice
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
 from cosched.app.submission.chain_views import way_views
@@ -170,7 +170,14 @@ class SubmissionService:
             )
         state = self._state()
         forecasts, elastic = [], 0
-        for chain in by_chain(self._make(principal, requests, state, check, dry=True)):
+        tasks = self._make(principal, requests, state, check, dry=True)
+
+        def allowed(core: Coscheduler, _time: float) -> None:
+            for task in tasks:
+                check_share_of_hosts(core, task)
+
+        self._core.ask(allowed)
+        for chain in by_chain(tasks):
             check()
             elastic += chain[0].spec.elastic is not None
             forecasts.append(

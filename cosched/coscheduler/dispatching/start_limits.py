@@ -76,7 +76,9 @@ class StartLimits:
         """
         count = task.spec.count if task.profile is None else max(hosts, 1)
         user, charged = share_user(task), self._charged(task, count)
-        return self.array_is_full(task) or min(charged, self._room.most(user)) > self._room.left(user)
+        if task.profile is not None:  # by the next plan it has no more than there may be
+            charged = min(charged, self._room.most(user))
+        return self.array_is_full(task) or charged > self._room.left(user)
 
     def array_is_full(self, task: Task) -> bool:
         """Return whether as many tasks of a task's array run as may."""

@@ -19,6 +19,7 @@ from cosched.coscheduler.explanation.task_explanation import TaskExplanation
 from cosched.coscheduler.explanation.what_helps import earlier_unreserved, helpful_changes
 from cosched.coscheduler.places.shortage import shape_text
 from cosched.coscheduler.progress import doubtful_hosts
+from cosched.coscheduler.sharing.standing import beyond_share
 from cosched.coscheduler.task import TaskState
 from cosched.durations import format_duration
 
@@ -59,7 +60,7 @@ def _explain_live(core: Coscheduler, task: Task, time: float) -> TaskExplanation
         why = f"it has no model: it goes to the resource manager as it is, for {shape}"
         if task.spec.deadline is not None:
             why += ", and nothing plans towards its deadline"
-        beyond = beyond_licences(core, task)
+        beyond = beyond_licences(core, task) or beyond_share(core, task)
         return TaskExplanation(name, status.state, (*find_obstacles(core, task, time), beyond or why))
     found = _explain_waiting(core, task, time)
     if status.restarts is None or not status.reason:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.explanation.task_names import first_tasks, task_text
 from cosched.coscheduler.places.hosts import needs_on_host
-from cosched.coscheduler.sharing.standing import share_obstacle
+from cosched.coscheduler.sharing.standing import beyond_share, share_obstacle
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.licence_requests import format_licences
@@ -76,8 +76,8 @@ def beyond_licences(core: Coscheduler, task: Task) -> str:
 
 
 def why_impossible(core: Coscheduler, task: Task) -> str:
-    """Say of a task that no plan has what it asks for and the domain does not have now."""
-    if beyond := beyond_licences(core, task):
+    """Say of a task that no plan has what it asks for and the domain, or its user, does not have now."""
+    if beyond := beyond_licences(core, task) or beyond_share(core, task):
         return beyond
     task = task.shapes()[0]  # that with the fewest cores is the last to become impossible
     assert task.profile is not None

@@ -487,5 +487,13 @@ class PlanningView:
             if shut
             else {}
         )
-        refused |= self._without_room(time)
-        return {**refused, **self._queue.not_before} if refused else self._queue.not_before
+        not_before, without_room = self._queue.not_before, self._without_room(time)
+        return _latest(not_before, refused, without_room) if refused or without_room else not_before
+
+
+def _latest(*times: Mapping[str, float]) -> dict[str, float]:
+    """Return the latest of the times of each task."""
+    found: dict[str, float] = {}
+    for each in times:
+        found |= {name: max(until, found.get(name, until)) for name, until in each.items()}
+    return found

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.places.packing import Choice, place_requests, with_shapes
 from cosched.coscheduler.planning.problem_builder import alternative_times
 from cosched.coscheduler.reservations import with_reservations
+from cosched.coscheduler.sharing.host_limits import fewest_charged
+from cosched.coscheduler.sharing.shares import share_user
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
@@ -152,9 +156,14 @@ def extend_queue(
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
     """Return the seconds until a new task may start; None if unknown.
 
-    It waits for its begin and for its predecessors.
+    It waits for its begin, for its predecessors, and for as many hosts as it needs where its user has too many.
     """
     latest = 0.0 if task.spec.begin is None else max(task.spec.begin - time, 0.0)
+    room = core.host_room()
+    if room.limited:
+        handover = core.planning_view.assumptions(time).handover
+        end_of = partial(expected_end, now=time, handover=handover)
+        latest = max(latest, room.suffices_at(share_user(task), fewest_charged(task, core.domain), end_of) - time)
     before = [name for name in task.spec.after if name in core.tasks]
     if not before:
         return latest
@@ -187,7 +196,7 @@ def _run_times(
     """Return run times by alternative, class and host count in seconds; None where these hosts cannot run it."""
     if task.profile is None or core.licences.beyond(task.spec):
         return None
-    rows = alternative_times(task, assumptions, problem.classes, len(problem.hosts))
+    rows = _within_share(core, task, alternative_times(task, assumptions, problem.classes, len(problem.hosts)))
     quickest = rows.min(axis=0)
     alone = replace(
         problem,
@@ -199,6 +208,16 @@ def _run_times(
         licences=None,
     )
     return rows if np.isfinite(best_seconds(alone)).any() else None
+
+
+def _within_share(core: Coscheduler, task: Task, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return run times by alternative, class and host count that are infinite where its user may not have so many."""
+    room = core.host_room()
+    if not room.limited:
+        return rows
+    parts = [core.domain.part(core.domain.share_of(shape.spec)) for shape in task.shapes()]
+    charged = np.array(parts)[:, np.newaxis] * np.arange(1, rows.shape[2] + 1)
+    return np.where((charged > room.most(share_user(task)))[:, np.newaxis], np.inf, rows)
 
 
 def _with_booked(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Task
 
-__all__ = ["Standing", "entitled_parts", "share_obstacle", "standings"]
+__all__ = ["Standing", "beyond_share", "entitled_parts", "share_obstacle", "standings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,26 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
 def share_obstacle(core: Coscheduler, task: Task) -> str:
     """Say that a task's user or group has its hosts already; empty where not."""
     tree, user, room = core.fair_shares.tree, share_user(task), core.host_room()
-    fewest = fewest_charged(task, core.domain)
-    if tree is None or room.left(user) >= fewest:
+    if tree is None or room.left(user) >= fewest_charged(task, core.domain) or beyond_share(core, task):
         return ""
+    return f"hosts of other tasks: {_limits_text(tree, user)}"
+
+
+def beyond_share(core: Coscheduler, task: Task) -> str:
+    """Say that a task needs more hosts than its user or group may have, as limits were lowered; empty where not."""
+    tree, user = core.fair_shares.tree, share_user(task)
+    fewest = fewest_charged(task, core.domain)
+    if tree is None or fewest <= core.host_room().most(user):
+        return ""
+    return (
+        f"it needs {fewest:g} hosts, and {_limits_text(tree, user)}: give it fewer, or ask an administrator for a "
+        "larger share"
+    )
+
+
+def _limits_text(tree: Shares, user: str) -> str:
     group, limit = tree.group_of(user), tree.of_user(user).hosts
     of = [f"user {user} may have {limit}"] if limit is not None else []
     limit = tree.of_group(group).hosts if group else None
     of += [f"group {group} may have {limit}"] if limit is not None else []
-    return f"hosts of other tasks: {' and '.join(of)} at once"
+    return f"{' and '.join(of)} at once"

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved
+from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved, SharesChanged
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.sharing.shares import Share, Shares, UserUsage
 from cosched.coscheduler.sharing.standing import standings
 from cosched.scheduling.objective.weights import Weights
@@ -176,6 +179,61 @@ def test_a_task_takes_as_many_hosts_as_its_user_may_have() -> None:
     (attempt,) = dispatched(submit(core, own(core, "ada", [40.0, 20.0, 12.0, 9.0])))
     assert len(attempt.hosts) <= 2
     assert not dispatched(submit(core, own(core, "ada", None, count=3)))
+
+
+@pytest.mark.parametrize("seconds", [[math.inf, math.inf, 10.0], None])
+def test_a_task_that_needs_more_hosts_than_a_limit_that_was_lowered_stays_and_says_so(
+    seconds: list[float] | None,
+) -> None:
+    """Regression: it was said to wait for hosts that were down; without a prediction it had more than it might."""
+    core = a_core(4)
+    (running,) = dispatched(submit(core, own(core, "bob", [10.0])))
+    submit(core, a_task(2, seconds, owner="ada", count=3, after=(running.task,)))
+    shared(core, Shares(users={"ada": Share(hosts=2)}))
+    start(core, running, 0.0)
+    assert not dispatched(complete(core, running, 0.0, 10.0))
+    found = explain(core, "2", 11.0)
+    assert found is not None
+    assert found.waits_for == (
+        "it needs 3 hosts, and user ada may have 2 at once: give it fewer, or ask an administrator for a larger share",
+    )
+    core.handle(SharesChanged(12.0, Shares(users={"ada": Share(hosts=3)})))
+    assert core.attempt_of("2") is not None
+
+
+def test_a_begin_that_is_past_does_not_hide_that_a_limit_keeps_a_task() -> None:
+    """Regression: the plan had it start at once, so that its hosts stayed idle beside others that waited."""
+    core = shared(a_core(4), Shares(users={"ada": Share(hosts=2)}))
+    for _ in range(2):
+        (running,) = dispatched(submit(core, own(core, "ada", [10.0])))
+        start(core, running, 0.0)
+    submit(core, a_task(3, [10.0], owner="ada", begin=1.0), 0.5)
+    others = [each for _ in range(2) for each in dispatched(submit(core, own(core, "bob", [5.0]), 2.0))]
+    assert [core.tasks[each.task].owner for each in others] == ["bob", "bob"]
+    found = explain(core, "3", 2.5)
+    assert found is not None
+    assert found.planned_start is not None
+    assert found.planned_start >= 10.0
+
+
+def test_a_new_task_is_foreseen_on_as_many_hosts_as_its_user_may_have_and_when_it_may_have_them() -> None:
+    """Regression: a dry run had it on all hosts, at once."""
+    core, new = (
+        shared(a_core(4), Shares(users={"ada": Share(hosts=2)})),
+        a_task(9, [40.0, 20.0, 12.0, 9.0], owner="ada"),
+    )
+    place = predict_placement(core, new, 0.0)
+    assert place is not None
+    assert (place.start, place.end, len(place.hosts)) == (0.0, 20.0, 2)
+    for _ in range(2):
+        (running,) = dispatched(submit(core, own(core, "ada", [10.0])))
+        start(core, running, 0.0)
+    later = predict_placement(core, new, 4.0)
+    assert later is not None
+    assert later.start == 10.0
+    others = predict_placement(core, replace(new, owner="bob"), 4.0)
+    assert others is not None
+    assert (others.start, len(others.hosts)) == (10.0, 4)
 
 
 def test_where_deadlines_cannot_all_be_met_who_has_had_less_keeps_the_own() -> None:
