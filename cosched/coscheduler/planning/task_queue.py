@@ -158,7 +158,7 @@ class TaskQueue:
         domains may be asked about it again.
         """
         moved = (before.due, before.profile) != (after.due, after.profile)
-        if (before.spec.needs, before.alternatives) != (after.spec.needs, after.alternatives):
+        if _taken_of_hosts(before) != _taken_of_hosts(after):
             self.problems.forget(after.id)
         if after.status.held_by:
             self.remove(after.id)
@@ -263,3 +263,8 @@ class TaskQueue:
 
     def _due(self, task: Task) -> float:
         return task.due if task.due is not None and self._by_deadline else math.inf
+
+
+def _taken_of_hosts(task: Task) -> tuple[object, ...]:
+    """Return what a task takes of each host, on which its run times depend, too."""
+    return task.spec.needs, task.spec.exclusive, task.alternatives

@@ -9,8 +9,9 @@ import pytest
 
 from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.end_ranges import EndRanges
-from cosched.coscheduler.events import HostsObserved
+from cosched.coscheduler.events import EditRequested, HostsObserved
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.planning.what_if import predict_placement
@@ -287,6 +288,19 @@ def test_cores_are_chosen_with_what_others_cost() -> None:
         assert problem.packing is not None
         (few,), (all_of_it,) = problem.packing.seconds.tolist()
         assert (few, all_of_it) == pytest.approx((95.0 * (1 + slowdown) ** 0.75, 99.0))
+
+
+def test_a_waiting_task_that_gets_its_host_for_itself_is_planned_as_alone() -> None:
+    """Regression: it kept the time beside others that it had been planned with."""
+    core = a_sharing_core(contention={"default": 0.44})
+    begun(core, a_part(1, 8), 0.0)
+    submit(core, a_part(2, 4))
+    for exclusive, seconds in ((None, 120.0), (True, 100.0), (False, 120.0)):
+        core.handle(EditRequested(1.0, "2", TaskEdit(exclusive=exclusive), "ann"))
+        problem = core.planning_view.problem(1.0)
+        assert problem is not None
+        assert problem.packing is not None
+        assert problem.packing.seconds.tolist() == [[pytest.approx(seconds)]]
 
 
 def test_both_decoders_see_the_same_times() -> None:
