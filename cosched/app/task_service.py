@@ -193,7 +193,7 @@ class TaskService:
         found = self._core.ask(question)
         if found is None:
             return explained
-        *others, later = explained.rescues
+        *others, later = explained.rescues  # one that can have other hosts can have another deadline
         others.insert(sum(not _comes_before(found, each) for each in others), found)
         return replace(explained, rescues=(*others, later))
 

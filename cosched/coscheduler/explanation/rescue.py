@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.edits import why_unchangeable
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.scheduling.decoding.decoder import decode, soonest
 from cosched.scheduling.plan import Plan
@@ -71,6 +72,8 @@ class Rescue:
 def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, time: float) -> tuple[Rescue, ...]:
     """Return what would help a waiting task that is planned to be late, the best first; () for one in time.
 
+    Only what can be done here: a task that comes from another domain is given another deadline there.
+
     Args:
         core: on its thread.
         name: the task; in the plan.
@@ -89,6 +92,8 @@ def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, 
         if trial.helps(ends)
     ]
     found.sort(key=lambda each: (not each.saves, each.made_late, each.kind is RescueKind.FIRST, each.end))
+    if why_unchangeable(core.tasks[name]):
+        return tuple(found[:_MOST_TOLD])
     meets = time + end + max(_LEAST_MARGIN, _MARGIN * end)
     return (*found[:_MOST_TOLD], Rescue(RescueKind.DEADLINE, meets, saves=True))
 
@@ -104,7 +109,7 @@ def other_hosts(core: Coscheduler, task: Task, time: float) -> Rescue | None:
         time: now, epoch seconds.
     """
     forecast = core.planning_view.forecast(time)
-    if forecast is None or task.id not in forecast[0].tasks or task.spec.deadline is None:
+    if forecast is None or task.id not in forecast[0].tasks or task.spec.deadline is None or why_unchangeable(task):
         return None
     problem, schedule = forecast
     planned = next(each for each in schedule.assignments if each.task == task.id)
@@ -143,12 +148,13 @@ class _Trial:
             for each in sorted(schedule.assignments, key=lambda each: -each.end)
             if each.start < mine.start and each.task not in before and not set(mine.hosts).isdisjoint(each.hosts)
         ]
+        self._holdable = [each for each in self._in_its_way if not why_unchangeable(core.tasks[each])]
         self.deadline = self._deadlines[name]
 
     def orders(self) -> Iterator[tuple[RescueKind, str, dict[str, float]]]:
         """Give what was done, the task that was moved, and the ends of all tasks then, seconds after the origin."""
         order = self._plan.order
-        for name in self._in_its_way[:_MOST_TRIED]:
+        for name in self._holdable[:_MOST_TRIED]:
             moved = self._problem.tasks.index(name)
             # As the last of all it is in nobody's way, as if it were held.
             yield RescueKind.HOLD, name, self._decoded(np.append(order[order != moved], moved))

@@ -75,6 +75,28 @@ def test_a_task_in_time_needs_no_rescue() -> None:
     assert _rescues(core, "2") == ()
 
 
+def test_only_what_can_be_held_here_is_named() -> None:
+    """Regression: it was told to hold tasks of other domains, and stages, which was refused."""
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [4.0], origin="north"))
+    submit(core, a_task(3, [5.0], deadline=16.0, best_effort=True))
+    core = under_plan(core, TaskPlan(("2", "3"), (1, 1)))
+    assert [each.kind for each in _rescues(core, "3")] == [RescueKind.FIRST, RescueKind.DEADLINE]
+
+
+def test_a_task_of_another_domain_is_given_no_advice_that_is_followed_there() -> None:
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [4.0]))
+    submit(core, a_task(3, [5.0], deadline=16.0, best_effort=True, origin="north"))
+    core = under_plan(core, TaskPlan(("2", "3"), (1, 1)))
+    assert [each.kind for each in _rescues(core, "3")] == [RescueKind.HOLD, RescueKind.FIRST]
+    assert other_hosts(core, core.tasks["3"], 0.0) is None
+
+
 def test_what_a_task_comes_after_is_not_held() -> None:
     core = a_core(1)
     (running,) = dispatched(submit(core, a_task(1, [10.0])))
