@@ -52,25 +52,6 @@ class HostLoad:
     square: float = 0.0
     depth: float = 1.0
 
-    @classmethod
-    def of_jobs(cls, rate: float, service: float, deviation: float) -> HostLoad:
-        """Return the load by local jobs that are served one after another (M/G/1).
-
-        Its busy periods have the mean x/(1-rho) and the mean square (sigma²+x²)/(1-rho)³.
-
-        Args:
-            rate: jobs per second (lambda).
-            service: mean time that a job needs, seconds (x).
-            deviation: standard deviation of that time (sigma).
-
-        Raises:
-            ValueError: the jobs need the whole host or more.
-        """
-        rho = rate * service
-        if not 0 <= rho < 1:
-            raise ValueError(f"a utilisation of {rho:g}: it must be at least 0 and below 1")
-        return cls(rate, service / (1 - rho), (deviation**2 + service**2) / (1 - rho) ** 3)
-
     @property
     def busy(self) -> float:
         """Part of the time in which the host is busy, 0 to below 1."""
