@@ -35,16 +35,18 @@ class ObservedRuns:
     remarks: tuple[str, ...]
 
 
-def observed_runs(records: Sequence[ObservedRun], application: str, waited: float = DISTURBED) -> ObservedRuns:
+def observed_runs(records: Sequence[ObservedRun], application: str, waited: float | None = None) -> ObservedRuns:
     """Return the runs of an application that records tell of.
 
     Left out are runs of other applications, of the program as it was before it was built anew, disturbed ones, and such
-    that watching made much longer.
+    that watching made much longer. What disturbs tasks is a part of how long they take where they run, and will disturb
+    later ones: the least disturbed of them alone would foretell too little.
 
     Args:
         records: in any order.
         application: its name.
-        waited: part of its time that a run may have waited for processors to count; infinite: however long.
+        waited: part of its time that a run may have waited for processors to count; infinite: however long; None: of
+            tasks however long, of others until they count as disturbed.
 
     Raises:
         UserError: there are none, or of most sizes no undisturbed ones.
@@ -57,7 +59,7 @@ def observed_runs(records: Sequence[ObservedRun], application: str, waited: floa
     newest = max(own, key=lambda record: record.started).digest
     same = [record for record in own if record.digest == newest]
     _remark(remarks, len(own) - len(same), "of the program before it was built anew")
-    quiet = [record for record in same if record.waited < waited]
+    quiet = [record for record in same if record.waited < _longest(record, waited)]
     lost = len(set(map(_size, same)) - set(map(_size, quiet)))
     if lost > _MOST_DISTURBED * len(set(map(_size, same))):
         raise UserError(
@@ -75,6 +77,13 @@ def observed_runs(records: Sequence[ObservedRun], application: str, waited: floa
         )
     _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %: observe them with --times")
     return ObservedRuns(tuple(map(_run, plain)), tuple(remarks))
+
+
+def _longest(record: ObservedRun, waited: float | None) -> float:
+    """Return the part of its time below which a run may have waited for processors to count."""
+    if waited is not None:
+        return waited
+    return math.inf if record.by_task else DISTURBED
 
 
 def _half_of_sizes(records: Sequence[ObservedRun]) -> int:

@@ -30,6 +30,7 @@ _USUAL = _ELSEWHEN / 1.645  # standard deviation of that logarithm between runs,
 _USUAL_RUNS = 2  # so many runs it counts as
 _MOST = 2.0  # as a logarithm
 _ELSEWHERE, _ELSEWHERE_BELOW = 1.0, 0.9  # from a terminal to a manager's job: other daemons, networks and variables
+_MANAGER = 0.6  # seconds that a manager may need before a launcher begins and after its end, which no terminal shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class StartUp:
     @property
     def above(self) -> float:
         """The part of it by which a task's start-up may be longer."""
-        return self.error if self.by_tasks else max(self.error, _ELSEWHERE)
+        if self.by_tasks:
+            return self.error
+        return max(self.error, _ELSEWHERE) + _MANAGER / self.seconds
 
     @property
     def below(self) -> float:
@@ -63,8 +66,9 @@ class StartUp:
         if self.by_tasks:
             return f"Launchers take {self.seconds:.2g} s more ({LAUNCHER}; within {self.error:.0%})"
         return (
-            f"Launchers take {self.seconds:.2g} s more here ({LAUNCHER}), and of tasks {1 - self.below:.2g} to "
-            f"{1 + self.above:.2g} times as long: `cosched task submit --observe` tells it there"
+            f"Launchers take {self.seconds:.2g} s more here ({LAUNCHER}), and of tasks "
+            f"{(1 - self.below) * self.seconds:.2g} to {(1 + self.above) * self.seconds:.2g} s: "
+            "`cosched task submit --observe` tells it there"
         )
 
 

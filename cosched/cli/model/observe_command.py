@@ -254,7 +254,8 @@ def _lines(seen: Observation) -> list[str]:
     else:
         lines = [f"{'one process' if record.processors == 1 else f'{record.processors} processes'}; {took}"]
     if not record.undisturbed:
-        lines.append("disturbed: others had its processors meanwhile; `cosched model fit` leaves it out")
+        counts = "counts it, as it was a task" if record.by_task else "leaves it out"
+        lines.append(f"disturbed: others had its processors meanwhile; `cosched model fit` {counts}")
     if not record.parameters:
         lines.append("no number was named: --set NAME=NUMBER says what its time depends on")
     return [*lines, *seen.notes]

@@ -17,7 +17,7 @@ from cosched.cli.output import clean
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load_hardware
 from cosched.language.library import find
-from cosched.measurement.programs.records import DISTURBED, read_records
+from cosched.measurement.programs.records import read_records
 from cosched.modelling.observed import observed_runs
 from cosched.modelling.points import TimedRun
 from cosched.modelling.tables import checked_seconds, read_table
@@ -59,7 +59,10 @@ DisturbedOption = Annotated[
 ]
 WaitedOption = Annotated[
     str,
-    typer.Option(metavar="PERCENT", help="Records of runs that waited less than so much of their time; default: 0.5."),
+    typer.Option(
+        metavar="PERCENT",
+        help="Records of runs that waited less than so much of their time; default: 0.5, of tasks any.",
+    ),
 ]
 ClassOption = Annotated[str, typer.Option("--class", metavar="CLASS", help="Only runs on this class of hosts.")]
 
@@ -91,21 +94,23 @@ class RunSource:
     application: str = ""
     hardware: str = ""
     server: str = ""
-    waited: float = DISTURBED
+    waited: float | None = None
 
 
-def longest_wait(percent: str, *, disturbed: bool) -> float:
+def longest_wait(percent: str, *, disturbed: bool) -> float | None:
     """Return the part of its time below which a run may have waited for processors to count.
 
+    None: as `observed_runs` has it.
+
     Args:
-        percent: as typed; empty for what counts as undisturbed.
+        percent: as typed; empty for what is usual.
         disturbed: whether all runs count.
 
     Raises:
         UserError: both were given, or it is no percentage.
     """
     if not percent:
-        return math.inf if disturbed else DISTURBED
+        return math.inf if disturbed else None
     if disturbed:
         raise UserError("--disturbed takes all runs: leave --waited out, or --disturbed")
     try:
