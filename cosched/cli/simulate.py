@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -68,37 +68,31 @@ def command(
     requested: Annotated[bool, typer.Option("--requested", help="The same as --predictions requested.")] = False,
 ) -> None:
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
-    replays = policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID
-    replays = replays or objective is not ObjectiveName.BALANCED
-    replays = replays or malleable is not None or elastic_file is not None or resize_cost is not None
+    origin = Predictions.REQUESTED if requested else predictions
+    replay = _Replay(policy or None, moldability, origin, objective, malleable, elastic_file, resize_cost)
     if trace is not None and not names:
-        workload = read_swf(trace)
-        choice = _elastic_jobs(workload, malleable, elastic_file, resize_cost)
-        policies = list(dict.fromkeys(policy or [PolicyName.MARGINAL if choice.any else PolicyName.GENETIC]))
-        origin = Predictions.REQUESTED if requested else predictions
-        chosen = [trace_experiment(workload, trace.name, policies, moldability, origin, objective, choice)]
-    elif replays:
+        chosen = [replay.of(trace)]
+    elif replay != _Replay():
         raise UserError(
             "--policy, --moldability, --predictions, --objective, --malleable, --elastic-file, --resize-cost are for "
             "the replay of a trace: give --trace FILE, and no experiment"
         )
     elif trace is not None:
         chosen = _on_trace(names or [], trace)
-    elif not names:
-        if set_ or plot:
-            raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")
+    elif names:
+        chosen = [load_experiment(name) for name in dict.fromkeys(names)]
+    elif set_ or plot:
+        raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")
+    else:
         _list(json=json)
         return
-    else:
-        chosen = [load_experiment(name) for name in dict.fromkeys(names)]
     settings = _settings(chosen, _pairs(set_ or []))
     titles = " and ".join(each.name for each in chosen)
     _refuse_places(sum(each.pictures for each in chosen), titles, plot or [])
     _compile_search(chosen)
-    seeds_of = range(seed, seed + seeds)
     tables = []
     for each, options in zip(chosen, settings, strict=True):
-        every = tables_by_seed(each, seeds_of, options, processes or len(os.sched_getaffinity(0)))
+        every = tables_by_seed(each, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
         tables.append(averaged_rows(every, each.keys))
         if not json:
             _print(each, tables[-1], seed, seeds)
@@ -113,6 +107,33 @@ def command(
             for key, text in each.charts(rows, seed, options).items()
         }
         _draw(pictures, titles, plot)
+
+
+class _Replay(NamedTuple):
+    """What is asked of the replay of a trace; the defaults where nothing is."""
+
+    policies: Sequence[PolicyName] | None = None
+    moldability: Moldability = Moldability.RIGID
+    predictions: Predictions = Predictions.RECORDED
+    objective: ObjectiveName = ObjectiveName.BALANCED
+    malleable: float | None = None
+    elastic_file: Path | None = None
+    resize_cost: float | None = None
+
+    def of(self, trace: Path) -> Experiment:
+        """Return the replay of a trace."""
+        workload = read_swf(trace)
+        elastic = _elastic_jobs(workload, self.malleable, self.elastic_file, self.resize_cost)
+        policies = self.policies or [PolicyName.MARGINAL if elastic.any else PolicyName.GENETIC]
+        return trace_experiment(
+            workload,
+            trace.name,
+            list(dict.fromkeys(policies)),
+            self.moldability,
+            self.predictions,
+            self.objective,
+            elastic,
+        )
 
 
 def _elastic_jobs(trace: WorkloadTrace, share: float | None, file: Path | None, cost: float | None) -> ElasticChoice:
