@@ -21,6 +21,7 @@ from cosched.prediction.others.exponents import (
     USUAL_NUMBER_STATED,
     Exponent,
     HostScaling,
+    beyond_hosts,
 )
 from cosched.prediction.past_runs import FEWEST_RUNS, PastRuns
 from cosched.prediction.profile import PredictionSource, Profile
@@ -247,6 +248,13 @@ class History:
             return np.zeros(len(counts)), np.zeros(len(counts))
         return hosts.between(self._high[-2], np.log(counts), told=True)
 
+    def beyond_counts(self, counts: Sequence[int]) -> NDArray[np.float64]:
+        """Return how unsure run times on numbers of hosts are that lie beyond those of its runs.
+
+        It is a deviation of their logarithm; 0 where its runs were all on one number, as others then tell of hosts.
+        """
+        return self._beyond_hosts(np.log(counts))
+
     def nearest(self, numbers: Sequence[float], hosts: int, most: int) -> list[Run]:
         """Return the runs most like one, the nearest first and of equally near ones the newest."""
         place = np.array(self._point(numbers, hosts)[:-1])
@@ -320,7 +328,12 @@ class History:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and deviation of logarithms of run times, wider outside of what was seen."""
         mean, variance = self._mixture.whole(said, scaling, _FARTHEST)
-        return mean, np.sqrt(variance) * self._wider(_outside(points, self._low, self._high))
+        deviation = np.sqrt(variance) * self._wider(_outside(points, self._low, self._high))
+        return mean, np.hypot(deviation, self._beyond_hosts(points[:, -2]))
+
+    def _beyond_hosts(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        least, most = float(self._low[-2]), float(self._high[-2])
+        return beyond_hosts(least, most, counts) if most - least > _SAME else np.zeros(len(counts))
 
     def _wider(self, outside: NDArray[np.bool_]) -> NDArray[np.float64]:
         return np.where(outside, self._prior.beyond, 1.0)

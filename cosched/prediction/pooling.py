@@ -218,6 +218,7 @@ class Pool:
         elsewhere = abs(level.bias - math.log(self._corrected.unit))
         deviation = np.hypot(level.doubtful_deviation, np.where(seen, 0.0, elsewhere))
         fall, unlike = self._corrected.elsewhere(counts)
+        unlike = np.hypot(unlike, self._corrected.beyond_counts(counts))
         means, deviations = [np.log(stated) + level.bias + fall], [np.hypot(deviation, unlike)]
         for history, foretold in ((self._corrected, stated), (self.alone, None)):
             median, slow = history.predict(numbers, counts, hardware, program, foretold)

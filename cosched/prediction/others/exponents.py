@@ -15,9 +15,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["USUAL_HOSTS", "USUAL_HOSTS_STATED", "USUAL_NUMBER", "USUAL_NUMBER_STATED", "Exponent", "HostScaling"]
+__all__ = [
+    "BENDS",
+    "USUAL_HOSTS",
+    "USUAL_HOSTS_STATED",
+    "USUAL_NUMBER",
+    "USUAL_NUMBER_STATED",
+    "Exponent",
+    "HostScaling",
+    "beyond_hosts",
+]
 
 _MOST_DOUBLINGS = 64
+
+BENDS = 0.2
+"""Deviation of an exponent of hosts from one doubling of them to the next."""
 
 
 class Exponent(NamedTuple):
@@ -40,6 +52,22 @@ USUAL_HOSTS = Exponent(-0.7, 0.5)
 """Of the number of hosts, likewise."""
 USUAL_HOSTS_STATED = Exponent(0.0, 0.5)
 """Of the number of hosts in how far stated times are off, likewise."""
+
+
+def beyond_hosts(least: float, most: float, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how unsure it is what the exponents of a program's hosts are beyond those that it had.
+
+    That is the deviation of the logarithm of its run times: from doubling to doubling exponents are a random walk, as a
+    serial part or messages show more, the more hosts there are.
+
+    Args:
+        least: logarithm of the least number of hosts that it had.
+        most: that of the largest.
+        counts: logarithms of others.
+    """
+    doublings = np.maximum(np.maximum(counts - most, least - counts), 0.0) / math.log(2)
+    squares = doublings * (doublings + 1) * (2 * doublings + 1) / 6  # 1 + 4 + 9 + ...: the first bend is in all steps
+    return np.asarray(math.log(2) * BENDS * np.sqrt(squares))
 
 
 class HostScaling:

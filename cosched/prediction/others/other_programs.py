@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.prediction.number_scale import NumberScale
-from cosched.prediction.others.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
+from cosched.prediction.others.exponents import (
+    BENDS,
+    USUAL_HOSTS,
+    USUAL_HOSTS_STATED,
+    USUAL_NUMBER,
+    Exponent,
+    HostScaling,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["KeyedRun", "OtherPrograms"]
 
 _ANY = 3.0  # deviation of what one program's runs alone are to tell
-_BENDS = 0.2  # deviation of an exponent from one doubling of hosts to the next
 _NOISE = 0.01 * 2 ** (np.arange(13) / 2)
 _USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
 _MEANS = np.linspace(-3.0, 3.0, 121)  # of all programs, in parts of the usual deviation
@@ -122,7 +128,7 @@ def _told(runs: Sequence[KeyedRun], *, stated: bool) -> _Told:
     steps = [np.clip(hosts - doubling * math.log(2), 0.0, math.log(2)) for doubling in doublings]
     columns = np.array([*numbers, hosts, *steps, np.ones(len(runs))]).T
     columns[:, :-1] -= columns[:, :-1].mean(axis=0)
-    prior = np.array([*[_ANY] * (len(numbers) + 1), *[_BENDS] * len(steps), _ANY])
+    prior = np.array([*[_ANY] * (len(numbers) + 1), *[BENDS] * len(steps), _ANY])
     logs = np.log([run.seconds / (run.stated if stated and run.stated else 1.0) for run in runs])
     mean, covariance = _regression(columns * prior, logs - logs.mean())
     which = np.eye(len(prior))[:-1]

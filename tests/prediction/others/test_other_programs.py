@@ -107,6 +107,22 @@ def test_a_serial_part_shows_on_16_hosts_where_others_told_of_two(serial: float)
     assert _width(_history(own, told), 16) < 0.3 * _width(_history(own, others), 16)
 
 
+@pytest.mark.parametrize("serial", [0.0, 0.1, 0.15])
+@pytest.mark.parametrize("tried", [(1, 2), (1, 2, 4)])
+def test_a_serial_part_shows_on_more_hosts_than_its_own_runs_had(serial: float, tried: tuple[int, ...]) -> None:
+    """The exponent from one host to two was known well, and taken to be that from two to 16: 55 % lay within."""
+    own = _own(serial, tried)
+    pool, history = Pool(own), _history(own)
+    for count in (8, 16):
+        actual, asked = _seconds(1000.0, count, serial), ((1000.0,), [_seconds(1000.0, count, 0.0)], [count], "")
+        low, _, high = (float(times[0]) for times in pool.quantiles(*asked))
+        assert low < actual < high
+        low, _, high = _range(history, count)
+        assert low < actual < high
+    assert _width(history, 16) > 1.5 * _width(history, 8) > 2 * _width(history, max(tried))
+    assert _width(history, max(tried)) < 1.3  # where it ran nothing is wider
+
+
 def test_how_far_stated_times_are_off_on_other_hosts_is_learnt_from_other_programs() -> None:
     own, asked = _own(0.2), ((1000.0,), [_seconds(1000.0, 4, 0.0)], [4], "")
     before, after = Pool(own), Pool(own)
