@@ -14,7 +14,7 @@ import numpy as np
 
 from cosched.scheduling.host_counts import encoded_choices
 from cosched.scheduling.kernels.decoding.decode_kernel import free_rows, occupy_first
-from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.jit import borrowing, compiled
 from cosched.scheduling.kernels.search.genetic_operators import random_unit
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ __all__ = [
 # count that does; a task that cannot end in time goes behind all others. How many tasks are late says little about how
 # near a plan is to one fewer, so a lateness of less than `tolerance` seconds is forgiven in part: such a task stays in
 # place, on the hosts with which it ends first, and costs a part of a missed deadline. Where any lateness is tolerated a
-# late task keeps the count that it asks for: the others may need the hosts.
+# late task keeps the count that it asks for: the others may need the hosts. Where the makespan counts, a late task at
+# the end of the plan may make it longer than one on few hosts among the others; so some stay in place, however late.
 
 
 class LatenessCosts(NamedTuple):
@@ -46,7 +47,7 @@ class LatenessCosts(NamedTuple):
 
     Attributes:
         tolerance: seconds of lateness from which on a task is given up; 0 for any, infinite for none.
-        missed: cost of a task that is given up; like the next times its weight.
+        missed: cost of a task that is given up or late in its place for good; like the next times its weight.
         late: cost of a second of lateness; of those given up it counts where the makespan does.
         makespan: cost of a second of the makespan; 0 where what becomes of those given up is of no interest.
     """
@@ -86,7 +87,8 @@ class AnnealedPlan(NamedTuple):
 
     Attributes:
         order: (m,) the tasks that are kept, behind them those given up.
-        asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
+        asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time; below 0 it takes so many
+            and stays in place, though it is late.
         counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading, or where the
             makespan counts take the one that they ask for, or the cheapest.
         ends: (m,) by task, when those that are kept end.
@@ -136,6 +138,22 @@ def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> Annea
     return AnnealedPlan(order.copy(), asked, cheapest, np.zeros(tasks), free, costs, last, order.copy())
 
 
+@borrowing
+def _cheapest(
+    seconds: NDArray[np.float64], useful: NDArray[np.int64], free: NDArray[np.float64], ready: float, due: float
+) -> tuple[int, float]:
+    """Return the first useful host count that is in time, else that on which the task ends first, and its end."""
+    count, end = useful[0], np.inf
+    for index in range(useful.shape[0]):
+        other = useful[index]
+        others_end = max(free[other - 1], ready) + seconds[other - 1]
+        if others_end < end:
+            count, end = other, others_end
+        if end <= due:
+            break
+    return count, end
+
+
 @compiled
 def evaluate_from(
     problem: LateJobTables, terms: LatenessCosts, limit: float, begin: int, plan: AnnealedPlan
@@ -162,19 +180,20 @@ def evaluate_from(
         due, ready, wish, end = deadline[task], release[task], asked[task], np.inf
         count = wish
         earliest = max(free[kept, 0], ready) + shortest[task]
-        if earliest <= due or earliest - due < tolerance:
+        if wish < 0:
+            count = -wish
+            end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
+            if end > due:
+                cost += missed * weight[task]
+            else:
+                wish = count
+        elif earliest <= due or earliest - due < tolerance:
             if count > 0:
                 end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
             if wish == 0 or (end > due and not forgiving):
-                wish, end = 0, np.inf
-                for index in range(first[task], first[task + 1]):
-                    other = useful[index]
-                    others_end = max(free[kept, other - 1], ready) + seconds[task, other - 1]
-                    if others_end < end:
-                        count, end = other, others_end
-                    if end <= due:
-                        break
-        if end > due and end - due >= tolerance:
+                wish = 0
+                count, end = _cheapest(seconds[task], useful[first[task] : first[task + 1]], free[kept], ready, due)
+        if end > due and end - due >= tolerance and wish >= 0:
             given_up[lost] = task
             lost += 1
             given += missed * weight[task]
@@ -234,6 +253,8 @@ def move_hopeless_last(
 _RECALLED = 0.25  # share of the steps that draw one who was given up ahead, if there is any
 _MOVED, _SWAPPED = 0.5, 0.7  # of the others, shares (the latter with the former) of two kinds; the rest ask anew
 _NEAR = 4  # places that half of the moves do not go beyond
+_STAYING = 0.5  # share of those drawn ahead that stay where they come, late or not, where the makespan counts
+_YIELDING = 0.25  # of the counts of such tasks, the share that turns to one that is in time, if there is any
 _CHEAPEST = 0.5  # of those who ask for some host count, the share that turns to the cheapest in time
 _ANY = 0.3  # of the others, the share that takes any useful count, not the next smaller or larger
 
@@ -275,7 +296,7 @@ def anneal(
         if least == 0.0:
             break
         _copy(plan, trial)
-        begin = min(_change(state, problem, kept, window, trial), kept)
+        begin = min(_change(state, problem, kept, window, terms.makespan > 0.0, trial), kept)
         trial.free[begin] = plan.free[begin]
         trial.costs[begin], trial.last[begin] = plan.costs[begin], plan.last[begin]
         limit = cost - temperature * math.log(1.0 - random_unit(state))
@@ -352,11 +373,18 @@ def _adopt(trial: AnnealedPlan, begin: int, kept: int, plan: AnnealedPlan) -> No
 
 
 @compiled
-def _change(state: NDArray[np.uint64], problem: LateJobTables, kept: int, window: int, plan: AnnealedPlan) -> int:
-    """Change the order or a requested count at random; return the first changed place."""
+def _change(
+    state: NDArray[np.uint64], problem: LateJobTables, kept: int, window: int, staying: bool, plan: AnnealedPlan
+) -> int:
+    """Change the order or a requested count at random; return the first changed place.
+
+    `staying`: tasks may stay in place though they are late.
+    """
     tasks = plan.order.shape[0]
     if kept < tasks and (kept == 0 or random_unit(state) < _RECALLED):
         origin = kept + int(random_unit(state) * (tasks - kept))
+        if staying and random_unit(state) < _STAYING:
+            _stay(state, problem, plan.asked, plan.order[origin])
         return _move(plan.order, origin, min(int(random_unit(state) * (window + 1)), tasks - 1))
     kind, place = random_unit(state), int(random_unit(state) * window)
     if kind < _MOVED:
@@ -383,12 +411,21 @@ def _move(order: NDArray[np.int64], origin: int, target: int) -> int:
 
 
 @compiled
+def _stay(state: NDArray[np.uint64], problem: LateJobTables, asked: NDArray[np.int64], task: int) -> None:
+    """Let a task stay in place though it is late, on the count that it asks for or on any."""
+    wish, least, above = asked[task], problem.first[task], problem.first[task + 1]
+    if wish == 0 or random_unit(state) < 0.5:
+        wish = problem.counts[least + int(random_unit(state) * (above - least))]
+    asked[task] = -wish
+
+
+@compiled
 def _change_count(state: NDArray[np.uint64], problem: LateJobTables, asked: NDArray[np.int64], task: int) -> None:
-    """Change a task's count: the cheapest in time, the next cheaper or dearer, or any."""
+    """Change a task's count: the cheapest in time, the next cheaper or dearer, or any; one that stays may yield."""
     counts, least, above = problem.counts, problem.first[task], problem.first[task + 1]
-    wish = asked[task]
-    if wish > 0 and random_unit(state) < _CHEAPEST:
-        asked[task] = 0
+    wish, stays = abs(asked[task]), asked[task] < 0
+    if wish > 0 and random_unit(state) < (_YIELDING if stays else _CHEAPEST):
+        asked[task] = wish if stays else 0
         return
     index = least + int(random_unit(state) * (above - least))
     if wish > 0 and random_unit(state) >= _ANY:
@@ -396,4 +433,5 @@ def _change_count(state: NDArray[np.uint64], problem: LateJobTables, asked: NDAr
         while index + 1 < above and counts[index] != wish:  # one from elsewhere may be none of the useful ones
             index += 1
         index += 1 if random_unit(state) < 0.5 else -1
-    asked[task] = counts[min(max(index, least), above - 1)]
+    count = counts[min(max(index, least), above - 1)]
+    asked[task] = -count if stays else count

@@ -76,18 +76,26 @@ def test_a_plan_after_triage_misses_those_given_up_alone_and_no_more_than_before
 JUDGED = (LatenessCosts(0.0, 1e6, 0.5, 1.0), LatenessCosts(np.inf, 0.0, 1.0, 0.01))
 
 
+def costs(problem: Problem, plan: Plan, terms: LatenessCosts) -> float:
+    """Return what a plan costs by its schedule."""
+    weight = np.ones(len(problem.tasks)) if problem.weight is None else problem.weight
+    schedule = np.array(ends(problem, plan))
+    late = np.maximum(schedule - problem.deadline, 0.0)
+    lateness = float((weight * (terms.missed * (late > 0) + terms.late * late)).sum())
+    return lateness + terms.makespan * float(schedule.max())
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_the_cost_with_the_makespan_is_that_of_the_schedule(data: st.DataObject) -> None:
     drawn = replace(data.draw(problems(classes=1)), depends_on=())
     problem = replace(drawn, weight=np.arange(1.0, len(drawn.tasks) + 1))
     terms = data.draw(st.sampled_from(JUDGED))
-    found, _, cost = read(problem, data.draw(plans(problem)), terms)
-    assert problem.weight is not None
-    schedule = np.array(ends(problem, Plan(found.order, found.counts)))
-    late = np.maximum(schedule - problem.deadline, 0.0)
-    lateness = float((problem.weight * (terms.missed * (late > 0) + terms.late * late)).sum())
-    assert cost == pytest.approx(lateness + terms.makespan * schedule.max())
+    plan = data.draw(plans(problem))
+    staying = data.draw(st.lists(st.booleans(), min_size=len(problem.tasks), max_size=len(problem.tasks)))
+    asking = replace(plan, counts=np.where(staying, -plan.counts, plan.counts))
+    found, _, cost = read(problem, asking, terms)
+    assert cost == pytest.approx(costs(problem, Plan(found.order, found.counts), terms))
 
 
 def test_where_any_lateness_is_tolerated_a_late_task_keeps_the_count_that_it_asks_for() -> None:
@@ -192,7 +200,26 @@ def test_the_best_plan_on_the_way_costs_what_is_said(
     start = annealed(problem, 0, terms)[0]
     least, best, _ = annealed(problem, 60, terms, temperature)
     assert least <= start
-    assert read(problem, best, terms)[2] == pytest.approx(least)
+    assert costs(problem, best, terms) == pytest.approx(least)
+
+
+def test_who_is_late_anyway_stays_in_place_where_that_makes_the_plan_shorter() -> None:
+    # Two hosts, the second free at 6. On both of them the late task would have to wait until 6, on one it ends at 8.
+    plain = a_problem([[8.0, 7.0], [4.0, 3.9], [4.0, 3.9]], deadline=[1.0, 10.0, 14.0])
+    problem = replace(plain, free=np.array([0.0, 6.0]))
+    behind = read(problem, a_plan([0, 1, 2], [1, 1, 1]), JUDGED[0])[0]
+    assert behind.order.tolist() == [1, 2, 0]
+    staying = read(problem, replace(a_plan([0, 1, 2], [1, 1, 1]), counts=np.array([-1, 1, 1])), JUDGED[0])[0]
+    assert staying.order.tolist() == [0, 1, 2]
+    assert staying.asked.tolist() == [-1, 1, 1]
+    assert annealed(problem, 500, JUDGED[0])[0] == pytest.approx(1e6 + 0.5 * 7.0 + 12.0)
+
+
+def test_who_would_stay_in_place_is_as_others_once_it_is_in_time() -> None:
+    problem = a_problem([[2.0], [3.0]], hosts=1, deadline=[2.0, 5.0])
+    found, kept, cost = read(problem, replace(a_plan([0, 1], [1, 1]), counts=np.array([-1, -1])), JUDGED[0])
+    assert (kept, cost) == (2, 5.0)
+    assert found.asked.tolist() == [1, 1]
 
 
 def test_another_order_and_dearer_counts_are_found() -> None:
