@@ -35,7 +35,8 @@ def fresh_plans_apply(problem: Problem) -> bool:
 def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: float) -> Population:
     """Return plans that are not judged; in front are the longest tasks, the largest, or those on most hosts.
 
-    Predecessors may be behind their successors.
+    Predecessors may be behind their successors. No plan names a class: tasks take the hosts that end them first, which
+    evens out the classes.
 
     Args:
         problem: see `fresh_plans_apply`.
@@ -44,10 +45,10 @@ def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: fl
         end: of the shortest schedule so far, in seconds.
     """
     choices, first = encoded_choices(problem)
-    classes, hosts = np.divmod(choices, class_base(problem))
-    tasks, times = np.repeat(np.arange(len(problem.tasks)), np.diff(first)), class_times(problem)
-    on_class = times[np.maximum(classes - 1, 0), tasks, hosts - 1]
-    seconds = np.where(classes > 0, on_class, times[:, tasks, hosts - 1].min(axis=0))
+    tasks, of_any = np.repeat(np.arange(len(problem.tasks)), np.diff(first)), choices < class_base(problem)
+    hosts, tasks = choices[of_any], tasks[of_any]
+    first = np.searchsorted(tasks, np.arange(len(problem.tasks) + 1))
+    seconds = class_times(problem)[:, tasks, hosts - 1].min(axis=0)
     work = hosts * seconds
     least = float(np.minimum.reduceat(work, first[:-1]).sum())
     room = float(np.maximum(end - problem.free, 0.0).sum())
@@ -55,4 +56,4 @@ def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: fl
     drawn = draw_choices(state, work, first, draw.uniform(least, max(room, least), plans))
     keys = np.choose(draw.integers(3, size=(plans, 1)), (seconds[drawn], work[drawn], hosts[drawn]))
     orders = np.argsort(-keys * np.exp(_NOISE * draw.standard_normal(keys.shape)), axis=1, kind="stable")
-    return Population(orders.astype(np.int64), choices[drawn], np.full(plans, np.inf))
+    return Population(orders.astype(np.int64), hosts[drawn], np.full(plans, np.inf))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.kernels import mixed, queue
+from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.host_counts import encoded_choices
 from cosched.scheduling.objective.weights import Weights
@@ -55,9 +56,13 @@ def test_the_search_leaves_plans_of_little_work(problem: Problem, shortest: floa
     assert search.figures().makespan == shortest
 
 
-def test_classes_are_drawn_too() -> None:
-    drawn = fresh_plans(mixed(10, 8, 3, (1.0, 2.0)), a_state(5), 40, 60.0)
-    assert set(np.unique(drawn.counts // 9).tolist()) == {0, 1, 2}
+def test_they_name_no_class_and_use_hosts_of_all() -> None:
+    problem = mixed(10, 8, 3, (1.0, 2.0))
+    drawn = fresh_plans(problem, a_state(5), 40, 60.0)
+    assert drawn.counts.max() <= 8
+    plans = [drawn.plan(number) for number in range(40)]
+    used = [{host for each in decode(problem, plan).assignments for host in each.hosts} for plan in plans]
+    assert sum(hosts == set(problem.hosts) for hosts in used) > 20
 
 
 def test_many_tasks_and_those_that_share_hosts_or_are_elastic_do_without() -> None:
