@@ -46,7 +46,7 @@ _LITTLE = 0.01  # of the weight of lateness: where all others together are no mo
 _TRACE = 1e-9  # of the weight of lateness, for a makespan that has none
 _SHARED = 4  # of so many generations all but one are the scout's at first, later one
 _LED = 8  # of so many others all but one are for who has found the best plan, annealing or crossing
-_EAGER = 2  # annealings in which the scout has most generations
+_EAGER = 4  # annealings in which the scout has most generations
 ALL_TURNS = _SHARED * _LED
 """Generations after which each of the searches has had one."""
 
