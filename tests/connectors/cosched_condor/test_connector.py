@@ -414,3 +414,12 @@ def test_a_spool_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         with pytest.raises(ConnectorError, match=f"cannot work in its spool.*{tmp_path}") as caught:
             ask()
         assert caught.value.transient
+
+
+def test_jobs_of_another_scheduler_are_elsewhere(tmp_path: Path) -> None:
+    table = {"spool": str(tmp_path / "spool")}
+    for name in ("old.conf", "new.conf"):
+        (tmp_path / name).touch()
+    named = [{**table, "config": str(tmp_path / name)} for name in ("old.conf", "new.conf")]
+    tables = [table, *named, {**table, "schedd": "a@pool"}, {**table, "schedd": "b@pool"}]
+    assert len({CondorConnector(each).home for each in tables}) == len(tables)
