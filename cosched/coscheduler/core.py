@@ -533,7 +533,7 @@ class Coscheduler:
         self._planned_starts.order_by_priority(time)
         self._limits.count_hosts()
         self._dispatcher.start_unmodelled(time)
-        lent = self.elastic.lent_hosts() if self._state.elastic else []
+        lent = self.elastic.lent_hosts() if self._state.elastic else {}
         starts, planned = self._planned_starts.now(lent, time)
         for each in starts:
             if (task := self._dispatcher.start(each, time)) is not None:

@@ -16,14 +16,14 @@ from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.host_counts import single_class
 from cosched.scheduling.licences import binding
 from cosched.scheduling.plan import Plan
+from cosched.scheduling.schedule import Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Assignment
 
 __all__ = [
     "NOW",
@@ -31,6 +31,7 @@ __all__ = [
     "ImmediateStart",
     "RunTimeTable",
     "first_on_idle_hosts",
+    "gaps_on_lent_hosts",
     "may_start",
     "starts_in_order",
     "starts_now",
@@ -143,6 +144,9 @@ def starts_now(
     kept: Mapping[str, float] | None = None,
     behind: Iterable[BackfillCandidate] = (),
     licences: LicenceTimeline = NO_LICENCES,
+    *,
+    late: float = 0.0,
+    last: Collection[str] = (),
 ) -> list[ImmediateStart]:
     """Choose the tasks that leave now under a plan.
 
@@ -159,13 +163,15 @@ def starts_now(
         behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike; none of
             them asks for scarce licences.
         licences: scarce ones, as what runs holds them; changed. Like hosts they are never taken from a planned task.
+        late: seconds that each may begin later; who is planned to start within these takes its planned hosts.
+        last: hosts that those who fill gaps take only where others do not suffice.
     """
     left = set(idle)
     leaving: list[ImmediateStart] = []
     waiting: list[Assignment] = []
     needed = dict(kept or {})  # when the plan, or a reservation, needs a host next
     for assignment in assignments:
-        begins, seconds = assignment.start <= NOW, assignment.end - assignment.start
+        begins, seconds = assignment.start <= late + NOW, assignment.end - assignment.start
         if begins and left.issuperset(assignment.hosts) and ready(assignment.task):
             licences.place(assignment.task, 0.0, seconds)
             leaving.append(ImmediateStart(assignment.task, assignment.hosts, seconds))
@@ -179,15 +185,49 @@ def starts_now(
         if not left:
             break
         if ready(assignment.task):
-            leaving.extend(_backfill(assignment, left, needed, run_times, licences))
+            leaving.extend(_backfill(assignment, left, needed, run_times, licences, late, last))
     for candidate in behind:
         if not left:
             break
-        chosen = _tightest_fit(left, needed, candidate.hosts, candidate.seconds)
+        chosen = _tightest_fit(left, needed, candidate.hosts, candidate.seconds + late, last)
         if chosen and ready(candidate.task):
             leaving.append(ImmediateStart(candidate.task, chosen, candidate.seconds))
             left.difference_update(chosen)
     return leaving
+
+
+def gaps_on_lent_hosts(
+    assignments: Sequence[Assignment],
+    idle: Sequence[str],
+    lent: Mapping[str, float],
+    ready: Callable[[str], bool],
+    run_times: RunTimeTable,
+    kept: Mapping[str, float],
+    behind: Iterable[BackfillCandidate],
+    licences: LicenceTimeline,
+) -> list[Assignment]:
+    """Return the tasks that would fill a gap now if the lent hosts were idle, on hosts of which some are lent.
+
+    A task that no plan places on these hosts soon would else wait for as long as they are lent, though it may leave
+    before all others.
+
+    Args:
+        assignments: as in `starts_now`.
+        idle: hosts that are up and free, but for those of tasks that leave now.
+        lent: hosts that are lent, and the seconds in which they can be free.
+        ready: whether a task may leave yet; no task that leaves now.
+        run_times: of the tasks.
+        kept: as in `starts_now`, like the last two.
+        behind: the rest of the plan.
+        licences: as what runs holds them; changed.
+    """
+    late = max(lent.values(), default=0.0)
+    planned_soon = {each.task for each in assignments if each.start <= late + NOW}
+    starts = starts_now(
+        assignments, [*idle, *lent], ready, run_times, kept, behind, licences, late=late, last=lent.keys()
+    )
+    gaps = [each for each in starts if each.task not in planned_soon and not lent.keys().isdisjoint(each.hosts)]
+    return [Assignment(each.task, each.hosts, 0.0, each.seconds) for each in gaps]
 
 
 def _backfill(
@@ -196,6 +236,8 @@ def _backfill(
     needed: dict[str, float],
     run_times: RunTimeTable,
     licences: LicenceTimeline,
+    late: float,
+    last: Collection[str],
 ) -> list[ImmediateStart]:
     """Return a planned task's start on hosts that are left, in a list; an empty one where it fits into no gap.
 
@@ -209,10 +251,11 @@ def _backfill(
         seconds = assignment.end - assignment.start
         if classes != planned:
             seconds = run_times.on(assignment.task, count, classes)
-            if seconds > assignment.end:
+            if seconds + late > assignment.end:
                 continue
-        chosen = _tightest_fit([host for host in left if run_times.class_of[host] in classes], needed, count, seconds)
-        if not chosen or not licences.free(assignment.task, seconds):
+        here = [host for host in left if run_times.class_of[host] in classes]
+        chosen = _tightest_fit(here, needed, count, seconds + late, last)
+        if not chosen or not licences.free(assignment.task, seconds + late):
             continue
         left.difference_update(chosen)
         if len(planned) > 1:
@@ -222,13 +265,15 @@ def _backfill(
     return []
 
 
-def _tightest_fit(left: Iterable[str], needed: Mapping[str, float], count: int, seconds: float) -> tuple[str, ...]:
-    """Return `count` hosts that stay free for `seconds`, in rank order, or ()."""
+def _tightest_fit(
+    left: Iterable[str], needed: Mapping[str, float], count: int, seconds: float, last: Collection[str]
+) -> tuple[str, ...]:
+    """Return `count` hosts that stay free for `seconds`, in rank order, or (); those of `last` after all others."""
     fitting = [host for host in left if needed.get(host, math.inf) >= seconds]
     if len(fitting) < count:
         return ()
     # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
-    fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
+    fitting.sort(key=lambda host: (host in last, needed.get(host, math.inf), host))
     return tuple(sorted(fitting[:count]))
 
 

@@ -13,6 +13,7 @@ from cosched.coscheduler.dispatching.immediate_starts import (
     ImmediateStart,
     RunTimeTable,
     first_on_idle_hosts,
+    gaps_on_lent_hosts,
     starts_in_order,
     starts_now,
 )
@@ -24,7 +25,7 @@ from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.policies import ImmediatePolicy, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
@@ -45,11 +46,13 @@ class PlanInForce(NamedTuple):
         problem: what waits, in seconds from now.
         plan: of it.
         attempts: the live ones.
+        gaps: tasks that would leave now if no place were lent.
     """
 
     problem: Problem
     plan: Plan
     attempts: tuple[Attempt, ...]
+    gaps: tuple[ImmediateStart, ...] = ()
 
     def holds(self, attempts: Iterable[Attempt]) -> bool:
         """Return whether these are the same attempts, none of them changed."""
@@ -73,7 +76,7 @@ class PlannedStarts:
             self._queue.adopt(self._view.by_priority(time))
 
     def now(
-        self, lent: Sequence[str], time: float
+        self, lent: Mapping[str, float], time: float
     ) -> tuple[list[ImmediateStart], Sequence[Assignment] | PlanInForce | None]:
         """Return the tasks that leave now, and the plan's next ones.
 
@@ -81,7 +84,7 @@ class PlannedStarts:
         any task leaves: who lends parts of them looks at all of it.
 
         Args:
-            lent: hosts that elastic tasks give back when the plan needs them.
+            lent: hosts that elastic tasks give back when a task needs them, and the seconds that this takes.
             time: epoch seconds.
         """
         if not self._queue.planned:
@@ -96,15 +99,37 @@ class PlannedStarts:
         ready = partial(self.ready, time=time)
         if problem.packing is not None:
             plan = self._view.plan(problem, time)
-            in_force = PlanInForce(problem, plan, tuple(self._state.attempts.values()))
-            return starts_on_shared_hosts(problem, problem.packing, plan, ready), in_force
+            starts = starts_on_shared_hosts(problem, problem.packing, plan, ready)
+            places = self._gaps_on_lent_places(problem, plan, starts, lent, time) if lent else ()
+            return starts, PlanInForce(problem, plan, tuple(self._state.attempts.values()), places)
         run_times, kept = RunTimeTable.of(problem), self._state.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
             return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, run_times, kept), None
         plan = self._view.plan(problem, time)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, [*idle, *lent])
-        return starts_now(first, idle, ready, run_times, kept, behind, LicenceTimeline.of(problem)), first
+        starts = starts_now(first, idle, ready, run_times, kept, behind, LicenceTimeline.of(problem))
+        if lent:
+            left, gone = {each.task for each in starts}, {host for each in starts for host in each.hosts}
+            licences = LicenceTimeline.of(problem)
+            still_idle, stays = [host for host in idle if host not in gone], _not_of(left, ready)
+            gaps = gaps_on_lent_hosts(first, still_idle, lent, stays, run_times, kept, behind, licences)
+            return starts, [*gaps, *first]
+        return starts, first
+
+    def _gaps_on_lent_places(
+        self, problem: Problem, plan: Plan, starts: Sequence[ImmediateStart], lent: Mapping[str, float], time: float
+    ) -> tuple[ImmediateStart, ...]:
+        """Return the tasks that would leave now, and may yet when the lent places are free, if none were lent."""
+        alone = self._view.without_loans(problem, time)
+        assert alone.packing is not None
+        left, late = {each.task for each in starts}, max(lent.values())
+        ready = partial(self.ready, time=time)
+        return tuple(
+            each
+            for each in starts_on_shared_hosts(alone, alone.packing, plan, ready, late=late)
+            if each.task not in left and not lent.keys().isdisjoint(each.hosts)
+        )
 
     def ready(self, task: str, time: float) -> bool:
         """Return whether a task of the plan may leave: it is staged, and nothing holds it back."""
@@ -131,3 +156,8 @@ class PlannedStarts:
         self._queue.adopt(plan.with_counts(counts))
         in_turn = self._view.in_turn(problem, arrived, time)
         return [(problem.tasks[place], counts[problem.tasks[place]]) for place in in_turn]
+
+
+def _not_of(tasks: set[str], ready: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return whether a task is none of these, and ready."""
+    return lambda task: task not in tasks and ready(task)

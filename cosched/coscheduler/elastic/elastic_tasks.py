@@ -298,9 +298,17 @@ class ElasticTasks:
         """How often elastic tasks grew and shrank since the start."""
         return self._state.resizes
 
-    def lent_hosts(self) -> list[str]:
-        """Return the hosts that are lent, in order of the tasks and their workers."""
-        return [worker.hosts[0] for worker in self._lent()]
+    def lent_hosts(self) -> dict[str, float]:
+        """Return the hosts that are lent, in whole or in part, and the seconds in which they can be free.
+
+        Among them are those that workers are being taken from: who waits for several hosts counts on them still.
+        """
+        lent: dict[str, float] = {}
+        for name in self._state.elastic:
+            for worker in self._state.workers_of(name):
+                if worker.loan:
+                    lent[worker.hosts[0]] = max(lent.get(worker.hosts[0], 0.0), worker.predicted or 0.0)
+        return lent
 
     def _lent(self) -> list[Attempt]:
         return [

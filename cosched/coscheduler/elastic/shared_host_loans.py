@@ -24,7 +24,7 @@ from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.dispatching.planned_starts import PlanInForce
@@ -72,6 +72,7 @@ class SharedHostLoans:
         self._reserved = state.reservations.needed(time)
         self._sizes = {host: state.hosts.size(host) for host in state.hosts.mine()}
         self._anywhere: list[PlannedShare] = []  # room for tasks whose hosts the manager chooses
+        self._gaps: list[PlannedShare] = []  # for tasks that would leave before all others, if nothing were lent
 
     @cached_property
     def _planned(self) -> list[PlannedShare]:
@@ -100,9 +101,11 @@ class SharedHostLoans:
         """
         staying = [worker for worker in lent if worker.leave_by is None]
         self._anywhere = list(self._placed_anywhere(staying))
+        soon = self._soon(staying, ready) if staying else []
+        self._gaps = list(self._in_gaps({each.task for each in soon}))
         if not staying:
             return []
-        room = SpareRoom(self._sizes, self._held(lent=False), [*self._soon(staying, ready), *self._anywhere])
+        room = SpareRoom(self._sizes, self._held(lent=False), [*soon, *self._gaps, *self._anywhere])
         found: list[NeededBack] = []
         for worker in staying:
             (host,) = worker.hosts
@@ -161,7 +164,7 @@ class SharedHostLoans:
             for host, seconds in self._reserved.items()
             if host in sizes
         ]
-        return SpareRoom(sizes, self._held(lent=True), [*self._planned, *self._anywhere, *reserved])
+        return SpareRoom(sizes, self._held(lent=True), [*self._planned, *self._gaps, *self._anywhere, *reserved])
 
     def _held(self, *, lent: bool) -> list[tuple[str, float, HostShare]]:
         """Return all shares that are held: host, seconds until its end, share.
@@ -193,6 +196,17 @@ class SharedHostLoans:
         may_leave = {each.task for each in self._planned if each.start <= within[each.task] + NOW}
         may_leave = {task for task in may_leave if ready(task)}
         return [each for each in self._planned if each.task in may_leave]
+
+    def _in_gaps(self, soon: Collection[str]) -> Iterator[PlannedShare]:
+        """Yield the shares of tasks that would leave now, if nothing were lent, and are not planned to start soon."""
+        domain = self._state.hosts
+        for start in self._known.gaps if self._known is not None else ():
+            if start.task in soon or start.task not in self._queue.planned:
+                continue
+            shape = self._state.tasks[start.task].shaped(start.cores, [domain.hosts[host] for host in start.hosts])
+            share = domain.share_of(shape.spec)
+            for host in start.hosts:
+                yield PlannedShare(start.task, host, 0.0, start.seconds, domain.taken(host, share))
 
     def _placed_anywhere(self, staying: Iterable[Attempt]) -> Iterable[PlannedShare]:
         """Yield room for tasks whose hosts the manager chooses: beside lent places, or in place of some."""

@@ -53,7 +53,7 @@ class _Request(NamedTuple):
 
 
 def starts_on_shared_hosts(
-    problem: Problem, packing: Packing, plan: Plan, ready: Callable[[str], bool]
+    problem: Problem, packing: Packing, plan: Plan, ready: Callable[[str], bool], *, late: float = 0.0
 ) -> list[ImmediateStart]:
     """Choose the tasks that leave now.
 
@@ -65,6 +65,7 @@ def starts_on_shared_hosts(
         packing: its packing.
         plan: the plan in force.
         ready: whether a task may leave yet.
+        late: seconds that each may begin later and be in nobody's way; others are left out.
     """
     able = may_start(problem)
     if not able.any():
@@ -72,7 +73,7 @@ def starts_on_shared_hosts(
     departures = _Departures(problem, scaled(packing), plan, able, packing.demand[plan.counts, 0].tolist())
     departures.follow(ready)
     departures.fill(ready)
-    return departures.leaving
+    return [each for each in departures.leaving if departures.may_be_late(each, late)] if late else departures.leaving
 
 
 class _Departures:
@@ -206,6 +207,25 @@ class _Departures:
                     left = [had - taken for had, taken in zip(left, amounts, strict=True)]
             if room is not None:
                 left = [had - kept for had, kept in zip(left, room.at(time), strict=True)]
+            if any(had < wanted for had, wanted in zip(left, request.demand, strict=True)):
+                return False
+        return True
+
+    def may_be_late(self, start: ImmediateStart, late: float) -> bool:
+        """Return whether a task that leaves could end so many seconds later, beside all that is planned then."""
+        task, end = self._problem.tasks.index(start.task), start.seconds + late
+        request, number = self._request(task), {name: host for host, name in enumerate(self._problem.hosts)}
+        return all(self._has_room(number[host], request, start.seconds, end) for host in start.hosts)
+
+    def _has_room(self, host: int, request: _Request, begin: float, end: float) -> bool:
+        if self._gone.get(host, math.inf) < end:
+            return False
+        used = self._in_use.get(host, [])
+        for time in {begin, *[since for since, _, _ in used if begin < since < end]}:
+            left = list(self._capacity[host])
+            for since, until, amounts in used:
+                if since <= time < until:
+                    left = [had - taken for had, taken in zip(left, amounts, strict=True)]
             if any(had < wanted for had, wanted in zip(left, request.demand, strict=True)):
                 return False
         return True

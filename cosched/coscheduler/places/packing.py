@@ -35,6 +35,7 @@ __all__ = [
     "PlaceRequest",
     "place_requests",
     "planned_hosts",
+    "with_held",
     "with_packing",
     "with_shapes",
 ]
@@ -130,7 +131,6 @@ def with_packing(
     sizes = [domain.size(name) for name in problem.hosts]
     most = max(size.cores for size in sizes)
     whole = most if any(parted) else 1
-    places = {name: place for place, name in enumerate(problem.hosts)}
     owner, column = np.nonzero(np.isfinite(problem.seconds).any(axis=0))
     demand = np.array(
         [_amounts(each.share, whole if each.whole else 1, resources) for each in different], dtype=np.int64
@@ -150,15 +150,29 @@ def with_packing(
         hosts,
         demand[kind],
         seconds,
-        tuple(
-            [
-                Held(places[name], until - now, _amounts(share, 1, resources))
-                for name, until, share in held
-                if name in places
-            ]
-        ),
+        _held_amounts(problem, held, now, resources),
     )
     return replace(problem, packing=packing)
+
+
+def with_held(problem: Problem, held: Sequence[HeldShare], now: float) -> Problem:
+    """Return a problem on shared hosts of which other attempts and others hold something; see `with_packing`."""
+    packing = problem.packing
+    assert packing is not None
+    return replace(problem, packing=replace(packing, held=_held_amounts(problem, held, now, packing.resources)))
+
+
+def _held_amounts(
+    problem: Problem, held: Sequence[HeldShare], now: float, resources: tuple[str, ...]
+) -> tuple[Held, ...]:
+    places = {name: place for place, name in enumerate(problem.hosts)}
+    return tuple(
+        [
+            Held(places[name], until - now, _amounts(share, 1, resources))
+            for name, until, share in held
+            if name in places
+        ]
+    )
 
 
 class _Rows(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 
 from cosched.coscheduler.places.hosts import expected_end, predicted_end
 from cosched.coscheduler.places.licences import with_licences
-from cosched.coscheduler.places.packing import Choice, place_requests, planned_hosts, with_packing
+from cosched.coscheduler.places.packing import Choice, place_requests, planned_hosts, with_held, with_packing
 from cosched.coscheduler.planning.dependencies import expected_completion, with_dependencies
 from cosched.coscheduler.planning.known_requests import KnownRequests
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
@@ -277,6 +277,17 @@ class PlanningView:
                 row: self._within(choice, self._most(room, problem.tasks[row])) for row, choice in choices.items()
             }
         return with_packing(problem, requests, self._domain, held, time, choices, handover)
+
+    def without_loans(self, problem: Problem, time: float) -> Problem:
+        """Return the problem on shared hosts, made at this time, as it would be if no place were lent."""
+        attempts = self._state.attempts.values()
+        rest, whole = (
+            [each for each in attempts if not each.loan],
+            {host for each in attempts if each.loan and each.share is None for host in each.hosts},
+        )
+        held = self._domain.held(rest, time, self._corrections.dispatch_latency.seconds)
+        free = np.where([host in whole for host in problem.hosts], 0.0, problem.free)
+        return with_held(replace(problem, free=free), held, time)
 
     def licence_holders(self, name: str) -> list[tuple[str, Attempt]]:
         """Return the tasks that hold some of a licence, with their attempts, in order of arrival."""

@@ -17,7 +17,7 @@ from tests.coscheduler.makers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
 
 def test_a_task_without_a_profile_passes_straight_through() -> None:
@@ -46,7 +46,7 @@ def test_a_job_that_begins_as_its_task_leaves_has_the_plan_looked_at_once(
     """In virtual time all of this is one moment; two of three looks of a replay found what the first had left."""
     looked, now = [], PlannedStarts.now
 
-    def look(starts: PlannedStarts, lent: Sequence[str], time: float) -> Any:
+    def look(starts: PlannedStarts, lent: Mapping[str, float], time: float) -> Any:
         looked.append(time)
         return now(starts, lent, time)
 

@@ -12,6 +12,8 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.attempts.attempt import AttemptState
+from cosched.coscheduler.changes import DispatchAttempt
+from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, WorkerOverhead
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.events import (
@@ -236,6 +238,27 @@ class ElasticWeather(AnyWeather):
     def much_time_goes_by(self) -> None:
         self.time += 15.0
         self.tell(Tick(self.later()))
+
+    @invariant()
+    def loans_in_the_way_of_a_start_leave(self) -> None:
+        """What the same core without loans would start now starts beside them, or some of them leave for it."""
+        if self.core.fair_shares.tree is not None or not any(each.loan for each in self.core.attempts.values()):
+            return  # loans count at limits of users
+        snapshot = self.core.snapshot()
+        alone = replace(snapshot, attempts=tuple(each for each in snapshot.attempts if not each.loan))
+        beside, without = (Coscheduler.from_snapshot(self.core.settings, each) for each in (snapshot, alone))
+        wanted, begun = (
+            {
+                each.attempt.task
+                for each in core.handle(Tick(self.time)).decisions
+                if isinstance(each, DispatchAttempt) and not each.attempt.worker
+            }
+            for core in (without, beside)
+        )
+        kept_back = {task for task in wanted - begun if beside.owner_is_limited(task, self.time)}  # and at these
+        loans = [each for each in beside.attempts.values() if each.loan]
+        leave = any(each.leave_by or each.state is AttemptState.CANCELLING for each in loans)
+        assert leave or wanted <= begun | kept_back, f"loans stay where {wanted - begun} could start"
 
     @invariant()
     def workers_have_a_live_lead(self) -> None:

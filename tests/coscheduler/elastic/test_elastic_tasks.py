@@ -285,6 +285,25 @@ def test_a_task_that_comes_gets_lent_hosts_back_and_starts_once_their_jobs_have_
     assert core.tasks["1"].status.state is TaskState.RUNNING
 
 
+def test_a_task_that_would_go_before_a_wide_one_gets_lent_hosts_back() -> None:
+    """It waited until the wide task had run, as long as hosts that it could have had were lent."""
+    core, _, lent = grown()
+    submit(core, a_task(2, (*[math.inf] * 5, 10.0)), 8.0)  # it needs the promised hosts, too
+    gone = cancelled(submit(core, a_task(3, (math.inf, 10.0)), 9.0))
+    assert len(gone) == 2
+    assert not dispatched(removed(core, core.attempts[gone[0]], 10.0))
+    outcome = removed(core, core.attempts[gone[1]], 11.0)
+    assert [each.task for each in dispatched(outcome)] == ["3"]
+    assert len(core.workers_of("1")) == 1 + len(lent) - 2
+
+
+def test_a_task_that_could_not_end_before_a_wide_one_starts_takes_no_lent_hosts_back() -> None:
+    core, _, lent = grown()
+    submit(core, a_task(2, (*[math.inf] * 5, 10.0)), 8.0)
+    assert not cancelled(submit(core, a_task(3, (math.inf, 500.0)), 9.0))
+    assert len(core.workers_of("1")) == 1 + len(lent)
+
+
 def test_a_worker_that_leaves_a_lent_host_is_kept_with_the_task_that_needs_it() -> None:
     core, _, lent = grown()
     outcome = submit(core, a_task(2, [math.inf, 5.0], submitted=8.0), 8.0)

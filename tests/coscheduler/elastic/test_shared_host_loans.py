@@ -159,6 +159,19 @@ def test_a_task_that_fits_beside_lent_places_starts_at_once_and_takes_none_back(
     assert not leaving(core)
 
 
+def test_a_task_that_would_go_before_a_wide_one_gets_lent_places_back() -> None:
+    """It waited until the wide task had run, as long as places that it could have had were lent."""
+    core, _ = running(elastic(1, 2))
+    mine = lent(core)
+    submit(core, a_part(2, 8, (math.inf, 10.0)), 20.0)  # it needs the promised places, too
+    gone = cancelled(submit(core, a_part(3, 4), 21.0))
+    assert len(gone) == 2
+    assert not dispatched(removed(core, core.attempts[gone[0]], 22.0))
+    (new,) = dispatched(removed(core, core.attempts[gone[1]], 23.0))
+    assert new.task == "3"
+    assert len(core.workers_of("1")) == 1 + len(mine) - 2
+
+
 def test_a_task_that_wants_a_host_for_itself_gets_all_of_it_back() -> None:
     core, _ = running(elastic(1, 4))
     core.handle(HostsObserved(2.0, nodes(3)))
