@@ -185,25 +185,25 @@ class _Departures:
             able = [
                 host
                 for host in fits
-                if request.seconds[classes[host]] <= seconds and self._stays_free(host, request, seconds, first)
+                if request.seconds[classes[host]] <= seconds and self._stays_free(host, request, 0.0, seconds, first)
             ]
             if len(able) >= request.hosts:
                 able.sort(key=lambda host: (int((self._free[host] - wanted).sum()), host))
                 return able[: request.hosts], seconds
         return [], 0.0
 
-    def _stays_free(self, host: int, request: _Request, seconds: float, first: dict[int, Room]) -> bool:
-        """Return whether a host has room for a task until its end, beside planned tasks."""
-        if self._gone.get(host, math.inf) < seconds:
+    def _stays_free(self, host: int, request: _Request, begin: float, end: float, first: dict[int, Room]) -> bool:
+        """Return whether a host has room for a task between two times, beside planned tasks."""
+        if self._gone.get(host, math.inf) < end:
             return False
         used, room = self._in_use.get(host, []), first.get(host)
-        times = {0.0, *[begin for begin, _, _ in used if begin < seconds]}
+        times = {begin, *[since for since, _, _ in used if begin < since < end]}
         if room is not None:
-            times |= {time for time in room.times() if 0.0 < time < seconds}
+            times |= {time for time in room.times() if begin < time < end}
         for time in times:
             left = list(self._capacity[host])
-            for begin, end, amounts in used:
-                if begin <= time < end:
+            for since, until, amounts in used:
+                if since <= time < until:
                     left = [had - taken for had, taken in zip(left, amounts, strict=True)]
             if room is not None:
                 left = [had - kept for had, kept in zip(left, room.at(time), strict=True)]
@@ -215,20 +215,7 @@ class _Departures:
         """Return whether a task that leaves could end so many seconds later, beside all that is planned then."""
         task, end = self._problem.tasks.index(start.task), start.seconds + late
         request, number = self._request(task), {name: host for host, name in enumerate(self._problem.hosts)}
-        return all(self._has_room(number[host], request, start.seconds, end) for host in start.hosts)
-
-    def _has_room(self, host: int, request: _Request, begin: float, end: float) -> bool:
-        if self._gone.get(host, math.inf) < end:
-            return False
-        used = self._in_use.get(host, [])
-        for time in {begin, *[since for since, _, _ in used if begin < since < end]}:
-            left = list(self._capacity[host])
-            for since, until, amounts in used:
-                if since <= time < until:
-                    left = [had - taken for had, taken in zip(left, amounts, strict=True)]
-            if any(had < wanted for had, wanted in zip(left, request.demand, strict=True)):
-                return False
-        return True
+        return all(self._stays_free(number[host], request, start.seconds, end, {}) for host in start.hosts)
 
     def _leaves(self, request: _Request, hosts: list[int], seconds: float, ready: Callable[[str], bool]) -> bool:
         """Have a task leave for hosts; return whether it does: it may, and they have room in fact."""
