@@ -217,10 +217,11 @@ def gaps_on_lent_hosts(
         lent: hosts that are lent, and the seconds in which they can be free.
         ready: whether a task may leave yet; no task that leaves now.
         run_times: of the tasks.
-        kept: as in `starts_now`, like the last two.
-        behind: the rest of the plan.
+        kept: as in `starts_now`.
+        behind: as in `starts_now`.
         licences: as what runs holds them; changed.
     """
+    lent = {host: seconds for host, seconds in lent.items() if host in run_times.class_of}  # not those that are down
     late = max(lent.values(), default=0.0)
     planned_soon = {each.task for each in assignments if each.start <= late + NOW}
     starts = starts_now(

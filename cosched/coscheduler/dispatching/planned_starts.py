@@ -120,7 +120,7 @@ class PlannedStarts:
     def _gaps_on_lent_places(
         self, problem: Problem, plan: Plan, starts: Sequence[ImmediateStart], lent: Mapping[str, float], time: float
     ) -> tuple[ImmediateStart, ...]:
-        """Return the tasks that would leave now, and may yet when the lent places are free, if none were lent."""
+        """Return the tasks that would leave now if no place were lent, and still can once the places are free."""
         alone = self._view.without_loans(problem, time)
         assert alone.packing is not None
         left, late = {each.task for each in starts}, max(lent.values())
@@ -159,5 +159,5 @@ class PlannedStarts:
 
 
 def _not_of(tasks: set[str], ready: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Return whether a task is none of these, and ready."""
+    """Return `ready` with the answer no for these tasks."""
     return lambda task: task not in tasks and ready(task)

@@ -297,6 +297,18 @@ def test_a_task_that_would_go_before_a_wide_one_gets_lent_hosts_back() -> None:
     assert len(core.workers_of("1")) == 1 + len(lent) - 2
 
 
+def test_a_lent_host_that_is_down_fills_no_gap() -> None:
+    """Its worker is known still, and the plan knows no run times there."""
+    core, _, lent = grown()
+    submit(core, a_task(2, (*[math.inf] * 4, 10.0)), 8.0)  # it needs all others
+    down = int(lent[0].hosts[0][-2:])
+    core.handle(HostsObserved(8.5, hosts(6, down=(down,))))
+    assert lent[0].uuid in core.attempts
+    gone = cancelled(submit(core, a_task(3, (math.inf, 10.0)), 9.0))
+    assert len(gone) == 2
+    assert lent[0].uuid not in gone
+
+
 def test_a_task_that_could_not_end_before_a_wide_one_starts_takes_no_lent_hosts_back() -> None:
     core, _, lent = grown()
     submit(core, a_task(2, (*[math.inf] * 5, 10.0)), 8.0)
