@@ -47,8 +47,10 @@ def quick_popen(python: str) -> type[subprocess.Popen[Any]]:
 
     class QuickPopen(subprocess.Popen[Any]):
         def __init__(self, command: Sequence[str], **options: Any) -> None:
-            helper = list(command[:2]) == [sys.executable, "-m"] and command[2] in HELPERS
-            super().__init__([python, *command[1:]] if helper else command, **options)
+            if command[0] == sys.executable and HELPERS.intersection(command):
+                module = next(place for place, word in enumerate(command) if word in HELPERS)
+                command = [python, "-m", *command[module:]]  # without options: they are for one that reads modules
+            super().__init__(command, **options)
 
     return QuickPopen
 

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
 __all__ = ["HELPERS", "Forked", "fork_server", "read_templates", "serve", "started", "warm_up_kernels"]
 
-HELPERS = (
-    "cosched.daemon.processes.planner",
-    "cosched.daemon.processes.predictors",
-    "cosched.daemon.processes.advising",
-    "cosched_condor.htcondor_worker",
+HELPERS = frozenset(
+    (
+        "cosched.daemon.processes.planner",
+        "cosched.daemon.processes.predictors",
+        "cosched.daemon.processes.advising",
+        "cosched_condor.htcondor_worker",
+    )
 )
 """Modules that the daemon runs as processes of their own."""
 
@@ -79,7 +81,7 @@ _MODULES = (
     "uvicorn",
     "uvloop",
     *(f"cosched.cli.{noun}" for noun in _NOUNS),
-    *HELPERS,
+    *sorted(HELPERS),
 )
 
 

@@ -4,13 +4,14 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.version import __version__
-from tests.testbed.forked.quick_command import quick_command
+from tests.testbed.forked.quick_command import quick_command, quick_popen
 from tests.testbed.forked.server import Forked
 
 if TYPE_CHECKING:
@@ -78,3 +79,14 @@ def test_two_threads_may_wait_for_the_same_end(silent: socket.socket) -> None:
         assert forked.poll() is None
         os.kill(forked.pid, signal.SIGKILL)
         assert [code.result() for code in codes] == [-signal.SIGKILL] * 4
+
+
+@pytest.mark.parametrize("options", [[], ["-P"]])
+def test_helpers_of_a_daemon_are_forked_whatever_options_they_begin_with(options: list[str]) -> None:
+    """With `-P` each began by itself, in so much time beside other tests that daemons waited for them in vain."""
+    module = "cosched.daemon.processes.predictors"
+    command = [sys.executable, *options, "-m", module, "models"]
+    with quick_popen("/bin/echo")(command, stdout=subprocess.PIPE, text=True) as helper:
+        assert helper.communicate()[0] == f"-m {module} models\n"
+    with quick_popen("/bin/echo")(["/bin/echo", module, "else"], stdout=subprocess.PIPE, text=True) as other:
+        assert other.communicate()[0] == f"{module} else\n"
