@@ -350,7 +350,7 @@ class EditChecks:
         request = replace(with_other_hosts(like, detail, change), deadline=None, notify=())
         if not reshaped:
             made = self._validator.task(request, state, task.owner)
-            return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
+            return _host_choice(made)
         needs = {
             name: value for name in ("memory", "gpus", "exclusive") if (value := getattr(change, name)) is not None
         }
@@ -359,7 +359,11 @@ class EditChecks:
             alternatives=made.alternatives,
             **{each.name: getattr(made.spec, each.name) for each in fields(ShapeChoice) if each.name != "alternatives"},
         )
-        return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model, takes)
+        return replace(_host_choice(made), takes=takes)
+
+
+def _host_choice(made: Task) -> HostChoice:
+    return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model, made.spec.hosts_range)
 
 
 # What the resource manager has read in the job's own description and keeps.

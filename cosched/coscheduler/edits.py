@@ -47,6 +47,7 @@ class HostChoice:
     profile: Profile | None
     correction: str
     model: str
+    hosts_range: str = ""
     takes: ShapeChoice | None = None
 
 
@@ -157,7 +158,7 @@ def edited(task: Task, edit: TaskEdit) -> Task:
     chosen = edit.hosts
     if chosen is None:
         return replace(task, spec=spec)
-    spec, alternatives = replace(spec, count=chosen.count, model=chosen.model), task.alternatives
+    spec, alternatives = replace(spec, **shared_values(chosen, TaskSpec)), task.alternatives
     if (takes := chosen.takes) is not None:
         spec, alternatives = replace(spec, **shared_values(takes, TaskSpec)), takes.alternatives
     return replace(task, spec=spec, profile=chosen.profile, correction=chosen.correction, alternatives=alternatives)

@@ -77,6 +77,8 @@ class TaskSpec:
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself in a domain that shares them.
         licences: how many it holds of each of the domain's licences while it runs, on however many hosts.
+        hosts_range: numbers of hosts that its user has asked for, "4" or "2-8"; empty where nobody has, or figures say
+            them. `count` is what it has without a prediction.
         cores_range: numbers of cores of each host among which cosched chooses, "8-32"; empty for one number.
         processes: numbers of ranks on all its hosts together among which cosched chooses, "1-256"; empty where
             `processes_per_host` says it.
@@ -116,6 +118,7 @@ class TaskSpec:
     gpus: int = 0
     exclusive: bool = False
     licences: Mapping[str, int] = field(default_factory=dict)
+    hosts_range: str = ""
     cores_range: str = ""
     processes: str = ""
     file_sizes: Mapping[str, int] = field(default_factory=dict)

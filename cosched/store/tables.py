@@ -121,6 +121,7 @@ tasks = Table(
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("exclusive", Boolean, nullable=False, server_default=false(), info=_DETAIL),
     Column("licences", STRING_MAP, nullable=False, server_default="{}", info=_DETAIL),
+    Column("hosts_range", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("cores_range", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("processes", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("alternatives", ALTERNATIVES, nullable=False, server_default="[]", info=_DETAIL),

@@ -62,6 +62,7 @@ _ADDED = (
     ("0044", "runs", "launch"),
     ("0045", "tasks", "avoids"),
     ("0046", "attempts", "needed_by"),
+    ("0047", "tasks", "hosts_range"),
 )
 # Tables that they have made.
 _MADE = (

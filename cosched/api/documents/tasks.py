@@ -163,6 +163,7 @@ class TaskDetail(TaskView):
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
         licences: how many it holds of each of the domain's licences while it runs, by name.
+        hosts_range: numbers of hosts that its owner has asked for, "4" or "2-8"; empty where nobody has.
         cores_range: numbers of cores of each host among which cosched chooses; empty for one. `cores` are the fewest
             while it waits, then those that it got.
         processes: numbers of ranks on all hosts together among which cosched chooses; empty where
@@ -203,6 +204,7 @@ class TaskDetail(TaskView):
     gpus: int = 0
     exclusive: bool = False
     licences: dict[str, int] = field(default_factory=dict)
+    hosts_range: str = ""
     cores_range: str = ""
     processes: str = ""
     alternatives: tuple[AlternativeView, ...] = ()

@@ -61,6 +61,8 @@ def _present_hosts(task: TaskDetail) -> str:
 
 def _wanted_hosts(task: TaskDetail, source: str) -> int | str | None:
     """Return the hosts that a predicted task was to have; None where its model may choose among several numbers."""
+    if task.hosts_range:
+        return int(task.hosts_range) if task.hosts_range.isdecimal() else task.hosts_range
     if not source:
         return task.count
     present = _present_hosts(task)

@@ -172,6 +172,8 @@ class TaskValidator:
             task = self._one_task(with_whole_cores(request), domain, owner, predict=predict)
         else:
             task = self._best_shapes(asked, domain, owner, predict, dry=dry)
+        if request.hosts is not None and not request.profile and not request.shapes:
+            task = replace(task, spec=replace(task.spec, hosts_range=str(request.hosts)))
         check_predicted(task)
         check_promisable(task, domain)
         check_deadline_can_be_met(task, domain)

@@ -178,6 +178,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("reads", task.stdin),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("asked for", _asked_text(task)),
         ("needs", _needs_text(task, alone=task.exclusive)),
         ("licences", format_licences(task.licences)),
         ("chosen from", _range_of_shapes(task)),
@@ -225,6 +226,11 @@ def _placed_text(task: TaskDetail) -> str:
         return f"{_hosts_text(task.hosts)}{_with_cores(task.host_cores)}"
     passes = task.profile is None and task.state not in FINAL_STATES and not task.peer and not task.origin
     return _any_hosts(task.count, task.processes_per_host) if passes and task.chain is None else ""
+
+
+def _asked_text(task: TaskDetail) -> str:
+    asked = task.hosts_range
+    return f"{asked} host{'s' * (asked != '1')}" if asked else ""
 
 
 def _attempt_words(attempt: AttemptView) -> tuple[str, ...]:

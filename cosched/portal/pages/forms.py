@@ -308,7 +308,7 @@ def _time_and_size_fields(task: TaskDetail, now: float, *, catalogued: bool) -> 
     if task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model)):
         fields["profile"] = ", ".join("" if value is None else _exact(value) for value in task.profile.seconds)
     elif (hosts := request_like_task(task, now, catalogued=catalogued).hosts) is not None and (
-        task.profile is not None or task.count > 1
+        task.profile is not None or task.count > 1 or task.hosts_range
     ):
         fields["hosts"] = str(hosts)
     return fields

@@ -17,6 +17,7 @@ from tests.documents import NOW, detail, profile
 if TYPE_CHECKING:
     from pathlib import Path
 
+HALVING = TaskRequest(application="halving", parameters={"work": 40.0})
 ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
 
 
@@ -48,6 +49,25 @@ def test_a_predicted_task_once_more_keeps_the_only_number_of_hosts_that_its_user
     own = detail(command=("/bin/true",), profile=profile((None, None, 2.0), "user"))
     again = request_like_task(own, NOW, catalogued=False)
     assert (again.hosts, again.profile) == (None, (None, None, 2.0))
+
+
+@pytest.mark.parametrize("request_", [HALVING, TaskRequest(command=("/bin/true",))])
+def test_a_task_once_more_may_have_the_hosts_that_its_user_asked_for(tmp_path: Path, request_: TaskRequest) -> None:
+    """Regression: of `--hosts 2-3` a model's task forgot all, and a command without a prediction all but the 2."""
+    with daemon(tmp_path) as here:
+        submit, edit = here.services.submissions.submit, here.services.tasks.edit
+        (first,) = submit(ANN, [replace(request_, hosts="2-3", begin="now+1h")], "", "")
+        (again,) = requests_again(here.services, ANN, [first.id])
+        assert again.hosts == "2-3"
+        (second,) = submit(ANN, [again], "", "")
+        assert requests_again(here.services, ANN, [second.id])[0].hosts == "2-3"
+        edit(ANN, first.id, TaskChange(hosts=3))
+        assert requests_again(here.services, ANN, [first.id])[0].hosts == 3
+        edit(ANN, first.id, TaskChange(name="other"))
+        assert requests_again(here.services, ANN, [first.id])[0].hosts == 3
+        edit(ANN, first.id, TaskChange(hosts="1-2", runtime="1:60s,2:30s"))
+        (own,) = requests_again(here.services, ANN, [first.id])
+        assert (own.hosts, own.profile) == (None, (60.0, 30.0))
 
 
 @pytest.mark.parametrize(("begin", "kept"), [(NOW + 60, NOW + 60), (NOW - 60, None), (None, None)])

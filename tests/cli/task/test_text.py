@@ -398,6 +398,11 @@ def test_a_task_that_has_ended_or_runs_shows_the_shape_that_it_had() -> None:
     assert task_rows([again], plan(replace(place, running=False, cores=2)))[0][4] == "1x2"
 
 
+@pytest.mark.parametrize(("asked", "line"), [("2-8", "2-8 hosts"), ("1", "1 host")])
+def test_a_task_shows_how_many_hosts_were_asked_for(asked: str, line: str) -> None:
+    assert f"asked for:   {line}" in task_lines(replace(TASK, hosts_range=asked))
+
+
 def test_a_task_with_several_shapes_shows_them_and_the_one_that_is_planned() -> None:
     shapes = tuple(
         AlternativeView(cores=cores, memory=0, gpus=0, processes_per_host=1, profile=replace(PROFILE, seconds=seconds))

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cosched.api.documents import AlternativeView, ElasticRequest, ShapeFigure, TaskChange, TaskRequest
+from cosched.api.documents import AlternativeView, ElasticRequest, ProfileView, ShapeFigure, TaskChange, TaskRequest
 from cosched.app.submission.similar_requests import request_like_task
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
@@ -122,6 +122,12 @@ def test_the_number_of_hosts_that_its_user_allowed_is_cloned(
 ) -> None:
     task = detail(application="jacobi", profile=profile(seconds, source))
     assert read_request(fields_like_task(task, NOW, None, catalogued=True), None).hosts == hosts
+
+
+@pytest.mark.parametrize("found", [None, profile((None, 4.0, 2.0), "model"), profile((None, 4.0, None), "history")])
+def test_the_range_of_hosts_that_its_user_asked_for_is_cloned(found: ProfileView | None) -> None:
+    task = detail(application="jacobi", profile=found, hosts_range="2-3")
+    assert read_request(fields_like_task(task, NOW, None, catalogued=True), None).hosts == "2-3"
 
 
 def test_a_command_keeps_what_was_predicted_for_it() -> None:

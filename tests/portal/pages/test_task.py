@@ -38,7 +38,8 @@ def test_another_users_task_is_not_there(tmp_path: Path) -> None:
 def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         ann = here.person("ann")
-        ann.submit(**{"p.work": "33", "deadline": "2030-01-31T18:00", "name": "night"})
+        ann.submit(**{"p.work": "33", "deadline": "2030-01-31T18:00", "name": "night", "hosts": "2-3"})
+        assert "<dt>Asked for</dt><dd>2-3 hosts</dd>" in ann.see("/tasks/1")
         assert ann.send("/tasks/1/cancel").headers["Location"] == "/tasks/1"
         assert '<span class="pill cancelled">' in ann.see("/tasks/1")
         assert ann.send("/tasks/1/again").headers["Location"] == "/tasks/2"
@@ -46,6 +47,7 @@ def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
         assert first is not None
         assert second is not None
         assert (second.spec.parameters, second.spec.name) == (first.spec.parameters, "night")
+        assert second.spec.hosts_range == "2-3"
         assert first.spec.deadline is not None
         assert second.spec.deadline is not None
         allowed = [task.spec.deadline - task.submitted for task in (first, second) if task.spec.deadline is not None]
