@@ -24,6 +24,7 @@ __all__ = ["JobWatch", "merged_report"]
 
 _NO_MORE_THAN_THE_CODE = ("failed", "failed: NonZeroExitCode")  # of Slurm's reasons; people want to know the code
 _STAMPS_OVERDUE = 5.0  # seconds after which a running job whose stamps cannot be seen counts as running all the same
+_STAMPS_LATE = 60.0  # seconds after which a host sees what others wrote into a folder (NFS: acdirmax)
 _STAMP_PERIOD = 0.05  # seconds between two looks at the stamps
 _SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end is near
 _PROCESSES_VANISHED = (
@@ -92,13 +93,22 @@ def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now
             return JobState.QUEUED, "its processes are being started"
         case JobState.FAILED if fenced and stamps.code is None and record.exit_code == FENCED:
             return JobState.REMOVED, "cancelled before it began"
-        case JobState.FAILED if stamps.started is None and record.exit_code == UNSTAMPED:
-            return (JobState.REMOVED, "cancelled before it began") if fenced else (JobState.EVICTED, _NO_ROOM)
         case JobState.EVICTED if fenced:
             return JobState.REMOVED, f"cancelled after its host was lost: {record.reason}"
-        case JobState.FAILED if stamps.code is None and record.count > 1:
-            return (JobState.REMOVED, "cancelled") if fenced else (JobState.EVICTED, _PROCESSES_VANISHED)
+        case JobState.FAILED if lost := _why_lost(record, stamps):
+            if fenced:
+                return JobState.REMOVED, "cancelled"
+            if record.finished is not None and now < record.finished + _STAMPS_LATE:
+                return JobState.RUNNING, "it has failed, and the stamps of its processes may be on their way"
+            return JobState.EVICTED, lost
     return record.state, record.reason
+
+
+def _why_lost(record: JobRecord, stamps: ProcessStamps) -> str:
+    """Say why a job that failed by Slurm's word did so by no doing of its program; empty where that may have failed."""
+    if stamps.started is None and record.exit_code == UNSTAMPED:
+        return _NO_ROOM
+    return _PROCESSES_VANISHED if stamps.code is None and record.count > 1 else ""
 
 
 def _merged_exit_code(state: JobState, record: JobRecord, stamps: ProcessStamps) -> int | None:

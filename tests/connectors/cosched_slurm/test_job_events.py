@@ -228,6 +228,7 @@ def test_a_state_that_nobody_knows_and_a_job_that_is_gone_are_no_news(cluster: C
 
 
 _NOW = 1000.0
+_UNSEEN = ProcessStamps()
 _BEGAN = ProcessStamps(990.25, job="4711")
 _ENDED_WELL = ProcessStamps(990.25, 995.5, 0, "4711")
 _ENDED_BADLY = ProcessStamps(990.25, 995.5, 3, "4711")
@@ -235,6 +236,10 @@ _ENDED_BADLY = ProcessStamps(990.25, 995.5, 3, "4711")
 
 def _job_record(state: JobState, count: int = 1, exit_code: int | None = None) -> JobRecord:
     return JobRecord("a", count, "4711", state, 990.0, 995.0 if state.final else None, exit_code)
+
+
+def _failed_long_ago(count: int, exit_code: int) -> JobRecord:
+    return replace(_job_record(JobState.FAILED, count, exit_code), finished=_NOW - 60.0)
 
 
 def _judge(record: JobRecord | None, stamps: ProcessStamps, *, fenced: bool = False) -> JobReport | None:
@@ -309,9 +314,23 @@ def test_a_lost_host_evicts_until_the_attempt_is_given_up() -> None:
 
 
 def test_processes_that_vanish_are_a_lost_host() -> None:
-    assert _state(_job_record(JobState.FAILED, 2, 1), _BEGAN) is JobState.EVICTED
+    assert _state(_failed_long_ago(2, 1), _BEGAN) is JobState.EVICTED
     assert _state(_job_record(JobState.FAILED, 2, 1), _BEGAN, fenced=True) is JobState.REMOVED
     assert _state(_job_record(JobState.FAILED, 1, 137), _BEGAN) is JobState.FAILED
+
+
+@pytest.mark.parametrize(("count", "code", "unseen"), [(2, 3, _BEGAN), (2, 3, _UNSEEN), (1, UNSTAMPED, _UNSEEN)])
+def test_stamps_that_are_seen_late_are_waited_for(count: int, code: int, unseen: ProcessStamps) -> None:
+    """NFS shows others' new files after up to a minute: a program that had failed was run again meanwhile."""
+    failed, seen = _job_record(JobState.FAILED, count, code), replace(_ENDED_BADLY, code=code)
+    report = _judge(failed, unseen)
+    assert report is not None
+    assert (report.state, report.finished) == (JobState.RUNNING, None)
+    report = _judge(failed, seen)
+    assert report is not None
+    assert (report.state, report.exit_code) == (JobState.FAILED, code)
+    assert _state(replace(failed, finished=_NOW - 59), unseen) is JobState.RUNNING
+    assert _state(replace(failed, finished=_NOW - 60), unseen) is JobState.EVICTED
 
 
 def test_a_job_whose_script_its_node_lost_is_run_again() -> None:
@@ -330,7 +349,7 @@ def test_a_job_whose_script_its_node_lost_is_run_again() -> None:
 
 def test_a_job_that_could_not_stamp_its_begin_is_run_again() -> None:
     """Its program never ran, as the spool was full, and its task failed with exit code 143 and no word why."""
-    unstamped = _job_record(JobState.FAILED, 1, UNSTAMPED)
+    unstamped = _failed_long_ago(1, UNSTAMPED)
     report = _judge(unstamped, ProcessStamps())
     assert report is not None
     assert report.state is JobState.EVICTED
