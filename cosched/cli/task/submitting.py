@@ -130,7 +130,8 @@ def _with_advice(error: UserError, application: str) -> UserError:
     """Return the refusal, with advice where a file was named as an application."""
     if not Path(application).is_file():
         return error
+    program = application if application.startswith(("/", "./", "../")) else f"./{application}"
     return UserError(
         f"{error}; {application} is a file: `cosched task submit --file {application}` submits a batch script or "
-        f"submit file, `cosched task submit -- ./{application}` runs a program"
+        f"submit file, `cosched task submit -- {program}` runs a program"
     )

@@ -130,7 +130,14 @@ def test_what_was_meant_by_a_file_or_an_empty_deadline_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.sh").write_text("#!/bin/sh\n")
-    assert "job.sh is a file: `cosched task submit --file job.sh`" in said(capsys, "task", "submit", "job.sh")[2]
+    for file, program in (
+        ("job.sh", "./job.sh"),
+        ("./job.sh", "./job.sh"),
+        (f"{tmp_path}/job.sh", f"{tmp_path}/job.sh"),
+    ):
+        err = said(capsys, "task", "submit", file)[2]
+        assert f"{file} is a file: `cosched task submit --file {file}`" in err
+        assert f"`cosched task submit -- {program}` runs a program" in err
     code, _, err = said(capsys, "task", "submit", "halving", "--deadline", "")
     assert (code, err.partition(":")[0]) == (1, "cosched")
     assert "--deadline is empty: write now+2h" in err
