@@ -4,9 +4,9 @@
 """
 
 import difflib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -24,15 +24,15 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 class _CheckedRoute(APIRoute):
-    """A route that refuses query parameters which it does not have.
+    """A route that refuses query parameters which it does not have, and a second value of one that has one.
 
-    Left out, a misspelt `dry_run` would submit, and a misspelt filter would list everything.
+    Left out, a misspelt `dry_run` would submit, and a misspelt filter would list everything; of two values one would.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return what answers a request."""
         answer = super().get_route_handler()
-        known = tuple(dict.fromkeys(_parameters(self.dependant)))
+        known = dict(_parameters(self.dependant))
 
         async def checked(request: Request) -> Response:
             if request.scope["query_string"]:  # seldom there: the parameters are not even read
@@ -42,13 +42,23 @@ class _CheckedRoute(APIRoute):
         return checked
 
 
-def _parameters(dependant: Dependant) -> list[str]:
-    """Return the names of the query parameters of a route and of its dependencies."""
-    own = [field.alias for field in dependant.query_params]
-    return own + [name for each in dependant.dependencies for name in _parameters(each)]
+def _parameters(dependant: Dependant) -> list[tuple[str, bool]]:
+    """Return the query parameters of a route and of its dependencies, and whether each may have several values."""
+    own = [(field.alias, _is_list(field.field_info.annotation)) for field in dependant.query_params]
+    return own + [one for each in dependant.dependencies for one in _parameters(each)]
 
 
-def _check_names(request: Request, known: tuple[str, ...]) -> None:
+def _is_list(annotation: Any) -> bool:
+    return list in {get_origin(kind) for kind in (annotation, *get_args(annotation))}
+
+
+def _check_names(request: Request, known: Mapping[str, bool]) -> None:
+    """Refuse what a route does not know.
+
+    Args:
+        request: to the route.
+        known: its query parameters, and whether each may have several values.
+    """
     for name in request.query_params:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
@@ -57,6 +67,11 @@ def _check_names(request: Request, known: tuple[str, ...]) -> None:
             raise RequestError(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 f"unknown parameter {name[:80]!r} of {request.method} {request.url.path}{meant}: {there}",
+            )
+        if len(request.query_params.getlist(name)) > 1 and not known[name]:
+            raise RequestError(
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+                f"parameter {name} of {request.method} {request.url.path} has several values: give one",
             )
 
 

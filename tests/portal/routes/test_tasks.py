@@ -133,9 +133,19 @@ def test_the_examples_of_the_description_are_accepted(tmp_path: Path, name: str)
         ("GET", "/api/v1/tasks?stat=queued", "unknown parameter 'stat' of GET /api/v1/tasks (did you mean state?)"),
         ("POST", "/api/v1/tasks?dryrun=true", "(did you mean dry_run?): there are dry_run"),
         ("GET", "/api/v1/tasks/1?verbose=1", "unknown parameter 'verbose' of GET /api/v1/tasks/1: it takes none"),
+        (
+            "POST",
+            "/api/v1/tasks?dry_run=true&dry_run=false",
+            "parameter dry_run of POST /api/v1/tasks has several values",
+        ),
+        (
+            "GET",
+            "/api/v1/tasks?limit=1&state=queued&limit=2",
+            "parameter limit of GET /api/v1/tasks has several values",
+        ),
     ],
 )
-def test_a_parameter_that_is_not_known_is_refused_not_left_out(
+def test_a_parameter_that_is_not_known_or_given_twice_is_refused_not_left_out(
     service: Recorder, method: str, path: str, message: str
 ) -> None:
     answer = client_of(service, ANN).request(method, path, json=TASK if method == "POST" else None)
