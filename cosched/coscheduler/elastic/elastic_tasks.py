@@ -64,7 +64,6 @@ __all__ = ["ElasticTasks"]
 _NEWEST = 0.3  # weight of the last drain in the learnt seconds
 _SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
 _GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
-_ROUNDED = 1e-9  # of a host: ten tenths are one
 _WORKER_LEAVES = "its host is needed"
 
 
@@ -331,7 +330,7 @@ class ElasticTasks:
     def _room(self, task: Task) -> float:
         """Return for how many more workers of a task its user may take hosts, or parts of them."""
         part = self._state.hosts.part(self._state.hosts.share_of(task.spec))
-        return (self._state.host_room().left(share_user(task)) + _ROUNDED) / part
+        return self._state.host_room().left(share_user(task)) / part
 
     def _progress(self, running: RunningElastic, time: float) -> ElasticProgress | None:
         """Return how far a task that may be lent hosts has come; None for one that may not."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HostRoom", "fewest_charged"]
 
+_ROUNDED = 1e-9  # of a host: parts of hosts are no round numbers, and ten tenths are one
+
 
 def fewest_charged(task: Task, domain: DomainHosts) -> float:
     """Return the fewest hosts that a task is charged for, parts of hosts counted as parts."""
@@ -53,14 +55,14 @@ class HostRoom:
         """Count hosts that a user's task takes."""
         if self._shares is not None:
             for name in (user, f":{self._shares.group_of(user)}"):
-                self._taken[name] = round(self._taken[name] + hosts, 9)  # ten tenths of a host are one
+                self._taken[name] += hosts
 
     def most(self, user: str) -> float:
-        """Return how many hosts a user's tasks may have at once, infinite for no bound."""
+        """Return how many hosts a user's tasks may have at once, with what rounding may add; infinite for no bound."""
         return min(limit for limit, _ in self._limits(user))
 
     def left(self, user: str) -> float:
-        """Return how many more hosts a user's tasks may take now."""
+        """Return how many more hosts a user's tasks may take now, with what rounding may add."""
         return min(limit - self._taken[name] for limit, name in self._limits(user))
 
     def suffices_at(self, user: str, hosts: float, end: Callable[[Attempt], float]) -> float:
@@ -87,13 +89,13 @@ class HostRoom:
         return latest
 
     def _limits(self, user: str) -> list[tuple[float, str]]:
-        """Return limits with the names under which hosts are counted for them."""
+        """Return limits, with what rounding may add, and the names under which hosts are counted for them."""
         if self._shares is None:
             return [(math.inf, user)]
         found = [(self._shares.of_user(user).hosts, user)]
         if group := self._shares.group_of(user):
             found.append((self._shares.of_group(group).hosts, f":{group}"))
-        return [(math.inf if limit is None else limit, name) for limit, name in found]
+        return [(math.inf if limit is None else limit + _ROUNDED, name) for limit, name in found]
 
 
 def _freed_at(attempts: Iterable[Attempt], hosts: float, end: Callable[[Attempt], float]) -> float:
@@ -102,6 +104,6 @@ def _freed_at(attempts: Iterable[Attempt], hosts: float, end: Callable[[Attempt]
         return -math.inf
     for time, count in sorted((end(attempt), attempt.charged_hosts) for attempt in attempts):
         hosts -= count
-        if hosts <= 0:
+        if hosts <= _ROUNDED:
             return time
     return math.inf
