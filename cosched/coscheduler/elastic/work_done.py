@@ -115,9 +115,11 @@ class WorkDone:
         lead, name = running.lead, running.task.id
         work = self.records.get(name)
         if work is None:
-            begun = lead.started if lead.started is not None else time
+            ran = max(time - (lead.started if lead.started is not None else time), 0.0)
             settled = time + self._pause(running.task)
-            work = WorkRecord(max(time - begun, 0.0), time, lead.predicted or 0.0, settled=settled)
+            # After a restart of the daemon what is predicted is at the pace that was found, and work is at none.
+            total = ran + ((lead.predicted or 0.0) - ran) / running.status.pace
+            work = WorkRecord(ran, time, total, settled=settled)
         work = self.records[name] = self._advanced(running, work, time)
         left = max(work.total - work.done, 0.0) * running.status.pace
         predicted, ahead = time - (time if lead.started is None else lead.started) + left, max(left, 1.0)

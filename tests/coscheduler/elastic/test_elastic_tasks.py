@@ -621,6 +621,17 @@ def test_a_worker_on_a_promised_host_stays_where_no_other_is_idle_and_its_task_i
     assert 20 < work.done < 20 + 20 / 2 + 1
 
 
+def test_a_restarted_daemon_reckons_once_with_owners_that_came_while_a_task_ran() -> None:
+    core, lead, (mine,) = running(2, promised=2)
+    core.handle(HostsObserved(21.0, hosts(2), {mine.hosts[0]: HALF}))
+    longer = core.attempts[lead.uuid].predicted
+    again = Coscheduler(core.settings)
+    restore(again, 31.0, tasks=core.tasks.values(), attempts=core.attempts.values())
+    again.handle(HostsObserved(31.0, hosts(2), {mine.hosts[0]: HALF}))
+    again.handle(Tick(32.0))
+    assert again.attempts[lead.uuid].predicted == pytest.approx(longer)
+
+
 def test_a_host_that_the_plan_needs_is_not_promised_instead() -> None:
     core, _, (mine,) = running(3, promised=2, lending=False)
     submit(core, a_task(2, (math.inf, math.inf, 30.0)), 5.0)  # on all three, as soon as they are free
