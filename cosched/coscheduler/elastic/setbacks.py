@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Setbacks"]
 
+_SHORTEST = 1.0  # second that a worker must have worked at least: else no pause would come of a `settle` of 0
 _LONGEST_PAUSE = 600.0  # seconds before another worker is tried
 _MOST_DOUBLINGS = 20  # of the pause, which is the longest long before
 
@@ -36,10 +37,11 @@ class Setbacks:
 
         Args:
             worker: of a task whose lead runs.
-            settle: seconds that a worker must have worked for its end to be no setback; the first pause is twice that.
+            settle: seconds that a worker must have worked for its end to be no setback, a second at least; the first
+                pause is twice that.
             time: now, epoch seconds.
         """
-        lived = time - (worker.started or time)
+        lived, settle = time - (worker.started or time), max(settle, _SHORTEST)
         if lived >= settle:
             self.records.pop(worker.task, None)
             return

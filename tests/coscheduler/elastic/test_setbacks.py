@@ -37,6 +37,16 @@ def test_a_worker_that_never_began_is_a_setback() -> None:
     assert setbacks.pauses("1", 100.0)
 
 
+def test_workers_that_fail_at_once_are_not_tried_for_ever_where_nothing_is_to_settle() -> None:
+    setbacks = Setbacks()
+    for time in (100.0, 102.0):
+        setbacks.note(replace(WORKER, started=time), 0.0, time)
+        assert setbacks.pauses("1", time + 1.9)
+    assert setbacks.records["1"].count == 2
+    setbacks.note(replace(WORKER, started=110.0), 0.0, 112.0)
+    assert not setbacks.records
+
+
 def test_one_that_has_worked_for_a_while_ends_the_row() -> None:
     setbacks = Setbacks()
     failed(setbacks, 0.0, 1.0)
