@@ -55,16 +55,17 @@ class Follower:
         self._left: set[int] = set()
 
     def follow(self) -> None:
-        """Follow offers for ever."""
+        """Follow offers for ever; of one that cannot be carried out, as a disk is full, it is said why."""
         for offer in self._lead.offers():
-            self.take(offer)
+            try:
+                self.take(offer)
+            except OSError as error:
+                sys.stderr.write(f"elastic_run: an offer is not carried out: {error}\n")
 
     def take(self, offer: LeadOffer) -> None:
         """Carry one offer out; what an earlier one has said is not done twice."""
         if self._hosts_file is not None:
-            aside = self._hosts_file.with_name(f"{self._hosts_file.name}.new")
-            aside.write_text("".join(f"{each.host}\n" for each in offer.staying), encoding="utf-8")
-            aside.replace(self._hosts_file)
+            self._write_hosts(self._hosts_file, offer)
         if not self._on_resize:
             return
         for each in offer.staying:
@@ -80,6 +81,14 @@ class Follower:
                 self._lead.drained(each.worker)
             else:
                 self._lead.refuse(each.worker, f"{self._on_resize[0]} ended with code {code}")
+
+    def _write_hosts(self, file: Path, offer: LeadOffer) -> None:
+        aside = file.with_name(f"{file.name}.new")
+        try:
+            aside.write_text("".join(f"{each.host}\n" for each in offer.staying), encoding="utf-8")
+            aside.replace(file)
+        except OSError as error:  # workers leave in good order all the same
+            sys.stderr.write(f"elastic_run: the hosts file {file} cannot be written: {error.strerror}\n")
 
     def _run(self, event: str, order: LeadOrder) -> int:
         more = {

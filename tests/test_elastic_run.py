@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +73,35 @@ def test_a_command_that_fails_keeps_the_worker_until_its_grace_is_over(box: Path
     assert said(box) == [{"refused": {"2": f"{command} ended with code 1"}}]
     Follower(Lead(), None, ("/no/such/program",)).take(LeadOffer(1, (LEAVES,)))
     assert said(box)[-1] == {"refused": {"2": "/no/such/program ended with code 127"}}
+
+
+class FullDisk(Lead):
+    """A lead whose first word finds no room on the disk."""
+
+    said = 0
+
+    def offers(self) -> Iterator[LeadOffer]:
+        yield from (LeadOffer(1, (LEAVES,)), LeadOffer(2, (LEAVES, replace(LEAVES, worker=3))))
+
+    def drained(self, *workers: int) -> None:
+        self.said += 1
+        if self.said == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        super().drained(*workers)
+
+
+def test_after_a_full_disk_it_follows_offers_as_before(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Follower(FullDisk(), None, ("/bin/true",)).follow()
+    assert said(box) == [{"drained": [3]}]
+    assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+def test_workers_leave_in_good_order_where_the_hosts_file_cannot_be_written(
+    box: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Follower(Lead(), box / "no" / "hosts", ("/bin/true",)).take(LeadOffer(1, (LEAVES,)))
+    assert said(box) == [{"drained": [2]}]
+    assert "no/hosts cannot be written: No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "drains"), [("", False), ("/bin/true", True)])

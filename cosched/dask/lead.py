@@ -165,9 +165,9 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
         with contextlib.suppress(OSError):  # a full disk: it is told the next time
             if figures.done > 0 and figures.left > 0:
                 lead.progress(figures.done, figures.done + figures.left)
-            if control.bounds != bounds:
-                bounds = control.bounds
-                lead.resize(*bounds)
+            if (wished := control.bounds) != bounds:
+                lead.resize(*wished)
+                bounds = wished
             if wish != said or time.monotonic() >= again:
                 lead.wish(wish)
                 said, again = wish, time.monotonic() + _WISH_AGAIN

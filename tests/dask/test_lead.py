@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
 from cosched.connector.mailboxes import ANSWERS, make_mailbox
-from cosched.dask.lead import main
+from cosched.dask.control import Control
+from cosched.dask.lead import _report, main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +54,22 @@ def test_a_script_finds_its_cluster_and_its_end_is_the_tasks(tmp_path: Path, cod
     assert address.startswith("tls://")
     assert folder == str(answers / "dask")
     assert not (answers / "dask").exists()  # nor its key
+
+
+def test_a_scale_is_told_again_after_a_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.dask.lead._REPORT_EACH", 0.01)
+    lead, control = Mock(), Control()
+    lead.resize.side_effect = [OSError(errno.ENOSPC, "No space left on device"), None]
+
+    async def report() -> None:
+        task = asyncio.ensure_future(_report(Mock(task_prefixes={}, task_groups={}), control, lead))
+        await asyncio.sleep(0.05)
+        control.wish(2, 2)
+        await asyncio.sleep(0.5)
+        task.cancel()
+
+    asyncio.run(report())
+    assert [each.args for each in lead.resize.call_args_list] == [(2, 2), (2, 2)]
 
 
 @pytest.mark.daemon
