@@ -73,6 +73,11 @@ def with_packing(problem: Problem, capacity: NDArray[np.int64], items: Sequence[
             shapes += [
                 (count, demand, row.tolist()) for count, row in enumerate(times, 1) if bool(np.isfinite(row).any())
             ]
+        if len(shapes) == first[-1]:
+            raise UserError(
+                f"{where}.profile: none of its host counts can be used on these {len(problem.hosts)} hosts: "
+                "give a time for a count that exists"
+            )
         first.append(len(shapes))
     packing = Packing(
         RESOURCES,

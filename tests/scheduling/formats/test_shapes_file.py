@@ -60,6 +60,7 @@ def _changed(path: list[str | int], value: object) -> dict[str, Any]:
             9,
             r"tasks\[0\]: no host has 9 cores: ask for less \(the most that any host has: 8 cores, 16G of memory, ",
         ),
+        (["tasks", 0, "profile"], [None, None, 4], r"tasks\[0\].profile: none of its host counts can be used on"),
         (["tasks", 0, "memory"], "300G", r"tasks\[0\]: no host has 300G of memory: ask for less"),
         (["tasks", 0, "gpus"], 99, r"tasks\[0\]: no host has 99 gpus: ask for less"),
         (["tasks", 1, "profile"], [1], r"tasks\[1\]: profile and shapes are both there: keep one"),
@@ -73,6 +74,12 @@ def _changed(path: list[str | int], value: object) -> dict[str, Any]:
 def test_what_is_wrong_is_named(path: list[str | int], value: object, said: str) -> None:
     with pytest.raises(UserError, match=said):
         problem_from_document(_changed(path, value))
+
+
+def test_the_last_task_must_run_on_a_number_of_hosts_that_there_is_as_any_other() -> None:
+    last = {"id": "t3", "profile": [None], "cores": 1}
+    with pytest.raises(UserError, match=r"tasks\[2\].profile: none of its host counts can be used on these 2 hosts"):
+        problem_from_document({**GOOD, "tasks": [*GOOD["tasks"], last]})
 
 
 def test_tasks_take_nothing_of_hosts_that_are_not_shared() -> None:
