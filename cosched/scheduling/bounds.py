@@ -11,10 +11,10 @@ import numpy as np
 from cosched.scheduling.availability import normalised_availability, time_to_offer
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.elastic_bounds import WorkMixture
-from cosched.scheduling.host_counts import best_seconds, narrowed, single_class
+from cosched.scheduling.host_counts import narrowed, quickest_seconds, single_class
 from cosched.scheduling.licence_bounds import licence_areas, licences_ready
 from cosched.scheduling.packed_bounds import resource_areas
-from cosched.scheduling.shapes import best_shape_seconds, by_task
+from cosched.scheduling.shapes import by_task, quickest_shape_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def lower_bound(problem: Problem) -> float:
         return _packed_bound(problem, problem.packing)
     if problem.elastic:
         return _elastic_bound(problem, list(problem.elastic))
-    seconds = best_seconds(narrowed(problem))
+    seconds = quickest_seconds(narrowed(problem))
     earliest_end = _earliest_end(problem, _ready(problem, seconds), seconds)
     shortest = earliest_end.min(axis=1)
     return float(
@@ -67,7 +67,7 @@ def proved_optimal(makespan: float, bound: float) -> bool:
 
 def _elastic_bound(problem: Problem, elastic: Sequence[int]) -> float:
     """Return `lower_bound` with elastic tasks, which may grow as hosts become free and mix their counts."""
-    seconds = best_seconds(narrowed(problem))
+    seconds = quickest_seconds(narrowed(problem))
     soonest = float(problem.free.min())
     ready = _ready(replace(problem, free=np.full(len(problem.free), soonest)), seconds)
     earliest_end = _earliest_end(problem, ready, seconds)
@@ -95,7 +95,7 @@ def _elastic_bound(problem: Problem, elastic: Sequence[int]) -> float:
 
 def _packed_bound(problem: Problem, packing: Packing) -> float:
     """Return `lower_bound` where tasks share hosts: by each resource, and by places on hosts."""
-    seconds = best_shape_seconds(problem, packing)
+    seconds = quickest_shape_seconds(problem, packing)
     by_count = np.full((len(problem.tasks), int(packing.hosts.max())), np.inf)
     np.minimum.at(by_count, (packing.owner, packing.hosts - 1), seconds)
     ready = _ready(problem, by_count)
@@ -149,7 +149,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)
     narrow = narrowed(problem)
-    best, seconds = best_seconds(narrow), narrow.seconds[present]
+    best, seconds = quickest_seconds(narrow), narrow.seconds[present]
     areas = _areas(np.maximum(seconds, best))
     if len(sizes) > _MOST_CLASSES or areas.size > _MOST_WAYS:
         cheapest = areas.min(axis=2).T
@@ -202,7 +202,7 @@ def fewest_missed(problem: Problem) -> int:
     Science 15(1), 1968).
     """
     due = np.flatnonzero(np.isfinite(problem.deadline))
-    seconds = best_seconds(narrowed(problem))
+    seconds = quickest_seconds(narrowed(problem))
     in_time = _earliest_end(problem, _ready(problem, seconds), seconds) <= problem.deadline[:, None]
     cheapest = np.where(in_time, _areas(seconds), np.inf).min(axis=1)
     possible = due[np.isfinite(cheapest[due])]
@@ -220,7 +220,7 @@ def fewest_missed(problem: Problem) -> int:
 
 
 def _ready(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (m,): when each task could begin at the earliest; `seconds` are `best_seconds`."""
+    """Return (m,): when each task could begin at the earliest; `seconds` are `quickest_seconds`."""
     ready = np.maximum(problem.release.astype(np.float64), licences_ready(problem))
     nth_free = np.sort(problem.free)[: seconds.shape[1]]
     if any(problem.depends_on):

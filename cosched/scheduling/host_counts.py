@@ -24,9 +24,11 @@ __all__ = [
     "class_times",
     "encoded_choices",
     "largest_host_count",
+    "longest_stay",
     "narrowed",
     "planned_times",
     "quicker_counts",
+    "quickest_seconds",
     "runnable",
     "single_class",
     "staying_hosts",
@@ -127,6 +129,24 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
         best[:, : staying.sum()] = best_times(problem.seconds[:, :, : staying.sum()], problem.host_class[staying])
         return best
     return best_times(problem.seconds, problem.host_class)
+
+
+def quickest_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return `best_seconds` for lower bounds: shorter where quicker hosts, which leave for good, stay long enough.
+
+    Plans use them until they leave, though only with counts that the hosts which stay suffice for.
+    """
+    best, stay = best_seconds(problem), longest_stay(problem)
+    if not stay or single_class(problem) is not None:
+        return best
+    sooner = best_times(problem.seconds, problem.host_class)
+    return np.where(np.isfinite(best) & (sooner <= stay), sooner, best)
+
+
+def longest_stay(problem: Problem) -> float:
+    """Return for how many seconds a host is there that leaves for good, at most; 0 where none does."""
+    gone = [(period.host, period.begin) for period in problem.unavailability if period.end == np.inf]
+    return max([begin - float(problem.free[host]) for host, begin in gone], default=0.0)
 
 
 def staying_hosts(problem: Problem) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.availability import Unavailability, normalised_availability
-from cosched.scheduling.shapes import best_shape_seconds
+from cosched.scheduling.shapes import quickest_shape_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def resource_areas(
     makes of a task's part of a host a number so that the numbers of tasks that fit side by side sum up to 1 at most
     (Fekete, Schepers: Mathematical Programming 91(1), 2001), and so each is a bound.
     """
-    seconds = best_shape_seconds(problem, packing)
+    seconds = quickest_shape_seconds(problem, packing)
     work = packing.hosts.astype(np.float64) * np.where(np.isfinite(seconds), seconds, 0.0)
     for resource in np.flatnonzero(packing.demand.any(axis=0)).tolist():
         offered, amounts = _portions(problem, packing, resource)

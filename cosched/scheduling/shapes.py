@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.host_counts import staying_hosts
+from cosched.scheduling.host_counts import longest_stay, staying_hosts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,21 +15,32 @@ if TYPE_CHECKING:
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
-__all__ = ["best_shape_seconds", "by_task", "shape_choices", "useful_shapes"]
+__all__ = ["best_shape_seconds", "by_task", "quickest_shape_seconds", "shape_choices", "useful_shapes"]
 
 
 def best_shape_seconds(problem: Problem, packing: Packing) -> NDArray[np.float64]:
     """Return (S,): each shape's shortest run time on idle hosts; infinite where too few hosts have what it takes."""
-    staying = staying_hosts(problem)
-    kinds, sizes = np.unique(
-        np.column_stack((problem.host_class, packing.capacity))[staying], axis=0, return_counts=True
-    )
+    return _best_on(problem, packing, staying_hosts(problem))
+
+
+def quickest_shape_seconds(problem: Problem, packing: Packing) -> NDArray[np.float64]:
+    """Return `best_shape_seconds` for lower bounds, as `host_counts.quickest_seconds` are."""
+    best, stay = best_shape_seconds(problem, packing), longest_stay(problem)
+    if not stay:
+        return best
+    sooner = _best_on(problem, packing, np.isfinite(problem.free))
+    return np.where(np.isfinite(best) & (sooner <= stay), sooner, best)
+
+
+def _best_on(problem: Problem, packing: Packing, hosts: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return (S,): each shape's shortest run time on some hosts, if these were idle."""
+    kinds, sizes = np.unique(np.column_stack((problem.host_class, packing.capacity))[hosts], axis=0, return_counts=True)
     fits = [_fits(packing.demand, size) for size in kinds[:, 1:].tolist()]
     best = np.full(len(packing.hosts), np.inf)
     for slowest in np.unique(kinds[:, 0]).tolist():
         threshold, able = packing.seconds[:, slowest], np.zeros(len(best), dtype=np.int64)
-        for fit, kind, hosts in zip(fits, kinds[:, 0].tolist(), sizes.tolist(), strict=True):
-            able += hosts * (fit & (packing.seconds[:, kind] <= threshold))
+        for fit, kind, count in zip(fits, kinds[:, 0].tolist(), sizes.tolist(), strict=True):
+            able += count * (fit & (packing.seconds[:, kind] <= threshold))
         best = np.where(able >= packing.hosts, np.minimum(best, threshold), best)
     return best
 

@@ -111,7 +111,7 @@ def problems(
     away: tuple[Unavailability, ...] = ()
     if unavailability:
         spots = st.builds(_absence, st.integers(0, n - 1), later, times)
-        may_go = n > 1 and host_class[n - 1] == host_class[0] and draw(st.booleans())
+        may_go = n > 1 and draw(st.booleans())  # all tasks can run on the first host
         gone = [Unavailability(n - 1, draw(later), math.inf)] if may_go else []
         free, away = normalised_availability(free, [*draw(st.lists(spots, max_size=4)), *gone])
     return Problem(

@@ -92,6 +92,21 @@ def test_no_plan_ends_before_the_bound_where_hosts_come_and_go(data: st.DataObje
     assert decode(problem, data.draw(plans(problem))).makespan >= tight_bound(problem) * (1 - 1e-12)
 
 
+def test_a_quicker_host_that_leaves_for_good_counts_as_long_as_it_is_there() -> None:
+    """Plans use it: they were shorter than the bound, taken for optimal, and the search ended with the first."""
+    alike = a_problem([[3.0]], hosts=2, deadline=[5.0])
+    problem = replace(
+        alike,
+        classes=("fast", "slow"),
+        host_class=np.array([0, 1]),
+        seconds=np.concatenate([alike.seconds, 10 * alike.seconds]),
+        unavailability=(Unavailability(0, 50.0, math.inf),),
+    )
+    assert (lower_bound(problem), tight_bound(problem), fewest_missed(problem)) == (3.0, 3.0, 0)
+    sooner = replace(problem, unavailability=(Unavailability(0, 2.0, math.inf),))
+    assert (lower_bound(sooner), fewest_missed(sooner)) == (30.0, 1)
+
+
 @given(st.data())
 def test_no_plan_misses_fewer_deadlines_than_the_bound(data: st.DataObject) -> None:
     problem = data.draw(problems(unavailability=True))

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.packing import Held
@@ -16,6 +19,14 @@ def test_no_plan_undercuts_the_bound(data: st.DataObject) -> None:
     problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     plan = data.draw(packed_plans(problem))
     assert max(spans(problem, plan)[1]) >= tight_bound(problem) * (1 - 1e-9)
+
+
+def test_a_quicker_host_that_leaves_for_good_counts_as_long_as_it_is_there() -> None:
+    problem = a_packed_problem(
+        [[(1, (4,), (3.0, 40.0))]], [(8,), (8,)], host_class=[0, 1], unavailability=[Unavailability(0, 50.0, np.inf)]
+    )
+    assert lower_bound(problem) == pytest.approx(3.0)
+    assert lower_bound(replace(problem, unavailability=(Unavailability(0, 2.0, np.inf),))) == pytest.approx(40.0)
 
 
 def test_the_dearest_resource_bounds_the_makespan() -> None:

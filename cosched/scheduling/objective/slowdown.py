@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.host_counts import best_seconds
+from cosched.scheduling.host_counts import best_seconds, quickest_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class Slowdowns(NamedTuple):
             raise UnknownWaitsError
         shortest = best_seconds(problem).min(axis=1)
         rate = 1.0 / np.maximum(shortest, SHORTEST_COUNTED)
-        soonest = np.maximum(problem.release, problem.free.min()) + shortest
+        soonest = np.maximum(problem.release, problem.free.min()) + quickest_seconds(problem).min(axis=1)
         return cls(problem.waited, rate, float(np.maximum((problem.waited + soonest) * rate, 1.0).mean()))
 
     def mean(self, tasks: NDArray[np.int64], ends: NDArray[np.float64]) -> float:
