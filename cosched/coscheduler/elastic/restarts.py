@@ -228,9 +228,14 @@ class Restarts:
         return heaviest_load(lead.hosts, self._state.hosts.loads) is not None
 
     def _trial(self, running: _Restartable, time: float) -> _Trial | None:
-        """Return the plan to try a restart on; None where nothing is known of it, or its task is about to end."""
+        """Return the plan to try a restart on.
+
+        None where nothing is known of it, its task is about to end, or no host is up.
+        """
         task, lead = running.task, running.lead
         if lead.predicted is None or lead.started is None or lead.started + lead.predicted <= time:
+            return None
+        if not self._state.hosts.up():
             return None
         problem = self._view.problem(time)
         if problem is None:

@@ -102,6 +102,16 @@ def test_the_urgent_task_goes_first_where_it_needs_all_hosts() -> None:
     assert (again.task, len(again.hosts)) == ("1", 4)
 
 
+def test_nobody_is_asked_while_all_hosts_are_down() -> None:
+    """Each event failed by a mistake of cosched's then, so that whatever users asked for was refused."""
+    core, attempt = running()
+    core.handle(HostsObserved(5.0, hosts(4, down=(1, 2, 3, 4))))
+    core.handle(Tick(20.0))
+    submit(core, urgent(), 21.0)
+    assert "2" in core.tasks
+    assert core.attempts[attempt.uuid].leave_by is None
+
+
 def test_nobody_is_asked_for_a_task_that_is_in_time_or_would_be_late_all_the_same() -> None:
     for due in (500.0, 205.0):
         core, attempt = running()
