@@ -51,7 +51,7 @@ def explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: float
     if attempt.lead is not None and attempt.leave_by is not None:  # it will stop then, and its task will not have ended
         hosts = attempt.reckoned_hosts
         return TaskExplanation(task.id, task.status.state, tuple(sentences), attempt.started, planned_hosts=hosts)
-    sentences += owner_sentences(core, task, attempt.hosts)
+    sentences += owner_sentences(core, task, attempt.reckoned_hosts)
     sentences += contention_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)

@@ -632,6 +632,16 @@ def test_a_restarted_daemon_reckons_once_with_owners_that_came_while_a_task_ran(
     assert again.attempts[lead.uuid].predicted == pytest.approx(longer)
 
 
+def test_explain_says_what_owners_cost_a_task_on_all_of_its_promised_hosts() -> None:
+    core, lead, _ = running(2, promised=2)  # of its run time on the lead's host alone nothing is known
+    core.handle(HostsObserved(21.0, hosts(2), {lead.hosts[0]: HALF}))
+    said = explain(core, "1", 22.0)
+    assert said is not None
+    (words,) = (each for each in said.waits_for if "at this hour" in each)
+    assert words.startswith("its hosts: their owners are expected to take 50% at this hour, so that ")
+    assert " predicted in place of 1 min" in words
+
+
 def test_a_host_that_the_plan_needs_is_not_promised_instead() -> None:
     core, _, (mine,) = running(3, promised=2, lending=False)
     submit(core, a_task(2, (math.inf, math.inf, 30.0)), 5.0)  # on all three, as soon as they are free
