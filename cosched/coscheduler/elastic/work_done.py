@@ -168,10 +168,15 @@ class WorkDone:
         return max(work.total - work.done, 0.0) / whole if 0 < whole < math.inf else 0.0
 
     def seconds(self, running: RunningElastic) -> list[float]:
-        """Return the task's run times on 1, 2, … hosts of its lead's class."""
-        view, host = self._planning_view, running.lead.hosts[0]
-        kind = view.classes().get(host, "")
-        assumptions = replace(view.assumptions(running.lead.created), handover=0.0)
+        """Return the task's run times on 1, 2, … hosts of its lead's class, and with that host's load.
+
+        It runs there: whether its host has what it needs, or is told of at all, is no question any more.
+        """
+        domain, host = self._state.hosts, running.lead.hosts[0]
+        kind, load = domain.classes().get(host, ""), domain.loads.get(host)
+        loads = {} if load is None else {kind: load}
+        assumptions = self._planning_view.assumptions(running.lead.created)
+        assumptions = replace(assumptions, handover=0.0, kinds={}, avoided={}, loads=loads)
         count = 0 if running.task.profile is None else len(running.task.profile.seconds)
         found: list[float] = run_times(running.task, assumptions, [kind], max(count, 1))[0].tolist()
         return found

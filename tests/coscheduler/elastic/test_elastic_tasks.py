@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.core import Coscheduler
@@ -640,6 +642,25 @@ def test_explain_says_what_owners_cost_a_task_on_all_of_its_promised_hosts() -> 
     (words,) = (each for each in said.waits_for if "at this hour" in each)
     assert words.startswith("its hosts: their owners are expected to take 50% at this hour, so that ")
     assert " predicted in place of 1 min" in words
+
+
+@pytest.mark.parametrize("memory", [None, 2000])
+def test_a_task_goes_on_as_foretold_where_its_host_is_not_told_of_or_has_less_than_it_asked_for(
+    memory: int | None,
+) -> None:
+    """Each event failed by a mistake of cosched's then: none of the hosts that were left has what the task needs."""
+    small, mine, other = Host("node01", memory=1000), Host("node02", memory=4000), Host("node03", memory=4000)
+    core = Coscheduler(settings(elastic=ElasticSettings(settle=5.0)))
+    core.handle(HostsObserved(0.0, (small, mine)))
+    (lead,) = dispatched(submit(core, elastic_task(1, SPEEDS[:2], memory=3000)))
+    assert lead.hosts == ("node02",)
+    start(core, lead, 1.0)
+    changed = () if memory is None else (replace(mine, memory=memory),)
+    core.handle(HostsObserved(10.0, (small, *changed)))
+    core.handle(Tick(20.0))
+    assert core.attempts[lead.uuid].predicted == pytest.approx(120.0)
+    (worker,) = workers(core.handle(HostsObserved(21.0, (small, mine, other))))
+    assert worker.hosts == ("node03",)
 
 
 def test_a_host_that_the_plan_needs_is_not_promised_instead() -> None:
