@@ -36,6 +36,7 @@ _LOOK_AGAIN = 0.5  # seconds
 _SIGN_OF_LIFE = 20_000  # milliseconds between two
 _MOST_HOSTS = 10_000
 _PATIENCE_AT_EXIT = 10.0  # seconds
+_PATIENCE_WITH_DAEMON = 60.0  # seconds that it may be away while a cluster waits for hosts
 _FINAL = ("completed", "failed", "cancelled")
 _OPEN: weakref.WeakSet[CoschedCluster] = weakref.WeakSet()  # those that this process has to end
 
@@ -138,9 +139,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
         """Submit the task and wait until it runs; return the address of its scheduler, and the files to reach it."""
         self.task = await asyncio.to_thread(self._ask, lambda client: client.submit(request).id)
         try:
-            while not (told := await asyncio.to_thread(self._ask, self._address)):
-                await asyncio.sleep(_LOOK_AGAIN)
-            address, files = split_address(told)
+            address, files = split_address(await self._told())
             if not os.access(files.key, os.R_OK):
                 raise UserError(
                     f"the cluster's certificates in {files.folder} cannot be read here: a notebook must run as the "
@@ -152,6 +151,21 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
                 await asyncio.to_thread(self._ask, lambda client: client.cancel(self.task))
             raise
         return address, files
+
+    async def _told(self) -> str:
+        """Wait until the lead has told its address; a daemon that is started again meanwhile is waited for, too."""
+        heard = time.monotonic()
+        while True:
+            try:
+                told = await asyncio.to_thread(self._ask, self._address)
+                heard = time.monotonic()
+            except SystemFault:
+                if time.monotonic() - heard > _PATIENCE_WITH_DAEMON:
+                    raise
+                told = ""
+            if told:
+                return str(told)
+            await asyncio.sleep(_LOOK_AGAIN)
 
     def _address(self, client: Client) -> str:
         task = client.task(self.task)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -8,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from distributed import Client as DaskClient
 
+from cosched.api.documents import TaskRequest
 from cosched.dask import CoschedCluster
-from cosched.errors import UserError
+from cosched.errors import CoschedError, SystemFault, UserError
 from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
@@ -37,6 +39,37 @@ def test_what_cannot_be_a_cluster_says_what_would_do(
     monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
     with pytest.raises(UserError, match=message):
         CoschedCluster(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("patience", "outcome"), [(60.0, "the cluster's certificates in /no/such/folder cannot be read"), (0.0, "away")]
+)
+def test_a_cluster_that_waits_for_hosts_outlasts_a_daemon_that_is_started_again(
+    monkeypatch: pytest.MonkeyPatch, patience: float, outcome: str
+) -> None:
+    """It was given up with the first answer that did not come, and its task stayed: nobody was there to cancel it."""
+    monkeypatch.setattr("cosched.dask.cluster._LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("cosched.dask.cluster._PATIENCE_WITH_DAEMON", patience)
+    said: list[str | SystemFault] = [
+        "17",
+        "",
+        SystemFault("away"),
+        SystemFault("away"),
+        "tls://h:1#/no/such/folder",
+        "",
+    ]
+    answers = iter(said)
+
+    def ask(_cluster: CoschedCluster, _question: object) -> str:
+        answer = next(answers)
+        if isinstance(answer, SystemFault):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(CoschedCluster, "_ask", ask)
+    cluster = object.__new__(CoschedCluster)  # Dask's part of it would have to be started
+    with pytest.raises(CoschedError, match=outcome):
+        asyncio.run(cluster._submitted(TaskRequest()))
 
 
 @pytest.mark.daemon
@@ -90,6 +123,7 @@ def test_a_notebooks_cluster_gives_promised_hosts_back_and_gets_them_again(monke
 
 
 _UNCLOSED = """\
+from cosched.api.documents import TaskRequest
 from cosched.dask import CoschedCluster
 print(CoschedCluster(hosts=2, lasts="10m").task)
 """
