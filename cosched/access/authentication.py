@@ -72,6 +72,7 @@ class AccessSettings:
 
 COOKIE = "cosched_session"
 SECURE_COOKIE = "__Host-cosched_session"  # over TLS: browsers keep it from other hosts and from plain HTTP
+_MOST_LINKS = 16  # one made with the session of another: each request looks at all of them
 _BURST = 10.0  # seconds' worth of requests that may come at once
 
 _log = structlog.get_logger("cosched.access")
@@ -250,8 +251,15 @@ class Authenticator:
         )
 
     def _goes_on(self, credential: str) -> bool:
-        """Return whether the token or session that began a session is still good."""
-        return not credential or self.tokens.has(credential, self.now()) or self.sessions.has(credential, self.now())
+        """Return whether the token or session that began a session is still good, and what began that, and so on."""
+        for _ in range(_MOST_LINKS):
+            if not credential or self.tokens.has(credential, self.now()):
+                return True
+            session = self.sessions.find(credential, self.now())
+            if session is None:
+                return False
+            credential = session.credential
+        return False
 
     def _with_role_now(self, principal: Principal | None) -> Principal | None:
         """Return a credential's principal with its user's present role, if that is lower.

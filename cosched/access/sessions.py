@@ -47,7 +47,7 @@ class Sessions:
         self._credentials = credentials
         self._length = length
         self._guard = threading.Lock()
-        self._rows = {row.digest: row for row in credentials.sessions()}
+        self._rows = {identifier_of(row): row for row in credentials.sessions()}
         self._tickets: dict[str, tuple[Login, float]] = {}  # with the time until which it is good
 
     def begin(self, login: Login, time: float) -> tuple[str, float]:
@@ -64,31 +64,33 @@ class Sessions:
         )
         self._credentials.add_session(row)
         with self._guard:
-            self._rows = {key: old for key, old in self._rows.items() if old.expires > time} | {row.digest: row}
+            self._rows = {key: old for key, old in self._rows.items() if old.expires > time}
+            self._rows[identifier_of(row)] = row
         return secret, row.expires
 
     def get(self, secret: str, time: float) -> SessionRow | None:
         """Return the session of a cookie; None where there is none (any more)."""
-        row = self._rows.get(secret_digest(secret))
-        return row if row is not None and time < row.expires else None
+        digest = secret_digest(secret)
+        row = self.find(_identifier(digest), time)
+        return row if row is not None and row.digest == digest else None
 
-    def has(self, credential: str, time: float) -> bool:
-        """Return whether a session of this identifier (see `identifier_of`) goes on."""
-        with self._guard:
-            return any(identifier_of(row) == credential and time < row.expires for row in self._rows.values())
+    def find(self, identifier: str, time: float) -> SessionRow | None:
+        """Return the session of an identifier (see `identifier_of`); None where there is none (any more)."""
+        row = self._rows.get(identifier)
+        return row if row is not None and time < row.expires else None
 
     def end(self, *, secret: str = "", user: str = "") -> None:
         """End one session, or all of a user."""
         with self._guard:
-            gone = [
-                key
+            gone = {
+                key: row.digest
                 for key, row in self._rows.items()
-                if (secret and key == secret_digest(secret)) or (user and row.user == user)
-            ]
+                if (secret and row.digest == secret_digest(secret)) or (user and row.user == user)
+            }
             for key in gone:
                 del self._rows[key]
             self._tickets = {key: old for key, old in self._tickets.items() if old[0].user != user}
-        self._credentials.delete_sessions(*gone)
+        self._credentials.delete_sessions(*gone.values())
 
     def ticket(self, login: Login, time: float) -> str:
         """Return the secret of a login link, good for one `begin` within minutes.
@@ -117,4 +119,8 @@ class Sessions:
 
 def identifier_of(row: SessionRow) -> str:
     """Return a session's identifier, which may be shown: the cookie cannot be made from it."""
-    return row.digest[:12]
+    return _identifier(row.digest)
+
+
+def _identifier(digest: str) -> str:
+    return digest[:12]

@@ -178,6 +178,23 @@ def test_a_session_ends_with_the_session_that_made_its_link() -> None:
         known.redeem(ticket, "here")
 
 
+def test_links_of_links_end_with_the_token_that_made_the_first() -> None:
+    known = access()
+    known.accounts.add("ann", WORD, Role.USER, 0.0)
+    text, row = known.tokens.create(TokenGrant("ann", Role.USER, ALL_SCOPES, source=RoleSource.ACCOUNT), 0.0, 1e9)
+    who, opened = bearer(known, text), list[RequestEvidence]()
+    for _ in range(3):
+        assert who is not None
+        opened.append(browser(known, who))
+        who = known.identify(opened[-1]).principal
+    assert who is not None
+    ticket = known.ticket(who, "here")
+    known.tokens.revoke(row.id)
+    assert [known.identify(shown).principal for shown in opened] == [None, None, None]
+    with pytest.raises(LoginError):
+        known.redeem(ticket, "here")
+
+
 def test_a_proxys_user_gets_nothing_of_the_local_account_of_that_name() -> None:
     known = access(PROXY)
     known.accounts.add("bob", WORD, Role.ADMINISTRATOR, 0.0)

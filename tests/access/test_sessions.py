@@ -57,6 +57,6 @@ def test_a_session_goes_on_until_it_ends_or_expires() -> None:
     secret, _ = open_.begin(ANN, 0.0)
     row = open_.get(secret, 1.0)
     assert row is not None
-    assert [open_.has(identifier_of(row), time) for time in (1.0, 100.0)] == [True, False]
+    assert [open_.find(identifier_of(row), time) for time in (1.0, 100.0)] == [row, None]
     open_.end(secret=secret)
-    assert not open_.has(identifier_of(row), 1.0)
+    assert open_.find(identifier_of(row), 1.0) is None
