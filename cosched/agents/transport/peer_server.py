@@ -147,7 +147,7 @@ class PeerServer:
         self._names = names
 
     def handshake(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
-        """Return the secured connection and its neighbour; None where it is no neighbour."""
+        """Return the secured connection and its certificate's fingerprint; None where it is no neighbour."""
         connection.settimeout(tls.SILENCE_TIMEOUT)
         secured: ssl.SSLSocket | None = None
         try:
@@ -160,16 +160,17 @@ class PeerServer:
                 secured.close()
             return None
         der = secured.getpeercert(binary_form=True)
-        peer = self._names.get(tls.fingerprint(der)) if der else None
-        if peer is None:
+        fingerprint = tls.fingerprint(der) if der else ""
+        if fingerprint not in self._names:
             secured.close()
             return None
-        return secured, peer
+        return secured, fingerprint
 
-    def answer(self, method: str, path: str, peer: str, body: bytes) -> PeerReply:
-        """Return the answer to a request."""
-        if peer not in self._names.values():
-            return _text_reply(HTTPStatus.FORBIDDEN, "you have been removed")
+    def answer(self, method: str, path: str, fingerprint: str, body: bytes) -> PeerReply:
+        """Return the answer to a request of whose certificate has this fingerprint."""
+        peer = self._names.get(fingerprint)  # as it is now: the connection may be older than the neighbour's new file
+        if peer is None:
+            return _text_reply(HTTPStatus.FORBIDDEN, "you have been removed, or have another certificate by now")
         if (method, path) == ("POST", "/letters"):
             return self._take(peer, body)
         if (method, path) == ("GET", "/ping"):
@@ -251,8 +252,8 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 secured[0].close()
 
-    def _handle_secured(self, connection: ssl.SSLSocket, peer: str) -> None:
-        self._peer = peer
+    def _handle_secured(self, connection: ssl.SSLSocket, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
         self._secured = connection
         connection.settimeout(self.timeout)
         self.rfile = self._reader = connection.makefile("rb")
@@ -280,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST", self.rfile.read(int(length)))
 
     def _answer(self, method: str, body: bytes) -> None:
-        reply = self.owner.answer(method, self.path, self._peer, body)
+        reply = self.owner.answer(method, self.path, self._fingerprint, body)
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)
@@ -289,4 +290,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  http.server's name
-        _log.debug("request", peer=getattr(self, "_peer", ""), line=format % args)
+        _log.debug("request", certificate=getattr(self, "_fingerprint", ""), line=format % args)

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, write_letter
 from cosched.agents.protocol.letters import Inquiry, Letter
 from cosched.agents.transport import tls
-from cosched.agents.transport.peer_client import call_peer
+from cosched.agents.transport.peer_client import call_peer, connect_peer, send_request
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import OutputQuery, read_output_reply
 from cosched.agents.transport.tls import CertificateFiles
@@ -99,6 +99,19 @@ def test_who_is_removed_is_shut_out(server: PeerServer, a: Identity, b: Identity
     server.set_peers([])
     with pytest.raises((OSError, http.client.HTTPException)):
         a_call(server, a, b, "/ping")
+
+
+def test_a_connection_with_a_former_certificate_is_heard_no_more(
+    server: PeerServer, a: Identity, b: Identity, box: Box, tmp_path: Path
+) -> None:
+    (tmp_path / "new").mkdir()
+    letter = write_letter(Letter("a", "b", 1, 0, 1, Inquiry()))
+    connection = connect_peer(b.entry(server.port), tls.client_context(*a.files, b.certificate.read_text()))
+    with contextlib.closing(connection):
+        assert send_request(connection, "GET", "/ping").status == 200
+        server.set_peers([an_identity(tmp_path / "new", "a").entry(1)])
+        assert send_request(connection, "POST", "/letters", letter).status == 403
+    assert box.letters == []
 
 
 def test_nobody_writes_in_the_name_of_another(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
