@@ -82,14 +82,23 @@ class PeerDirectory:
         try:
             entries = self._allow_list.entries()
         except UserError as error:
-            self.fault = str(error)
-            _log.error("peers", fault=self.fault)
+            self._note(error)
+            return
+        self.entries = {entry.name: entry for entry in entries if entry.name != self._domain}
+        try:
+            for listener in self._listeners:
+                listener(self.entries.values())
+        except (UserError, OSError) as error:  # our own key or certificate: half of it is new, say
+            self._fingerprint = None  # to be read again at the next look, for its files are not among those watched
+            self._note(error)
             return
         self.fault = ""
-        self.entries = {entry.name: entry for entry in entries if entry.name != self._domain}
-        for listener in self._listeners:
-            listener(self.entries.values())
         _log.info("peers", known=",".join(self.entries))
+
+    def _note(self, error: Exception) -> None:
+        if str(error) != self.fault:
+            self.fault = str(error)
+            _log.error("peers", fault=self.fault)
 
     def output(self, name: str, query: OutputQuery) -> Output | None:
         """Read part of a forwarded task's output at its neighbour; any thread may call it.

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.agents.transport import tls
 from cosched.agents.transport.allow_list import PeerAllowList
+from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import OutputQuery
 from cosched.daemon.peer_directory import PeerDirectory
 from cosched.errors import SystemFault
-from tests.agents.identities import UUID, Identity, an_identity
+from tests.agents.identities import UUID, Box, Identity, an_identity
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -65,6 +67,29 @@ def test_a_changed_file_is_read_again_until_the_directory_stops(
     files.remove("b")
     until(lambda: not directory.entries)
     directory.stop()
+
+
+def test_neighbours_are_taken_up_again_once_our_own_key_can_be_used(
+    directory: PeerDirectory, files: PeerAllowList, us: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a new key, whose certificate was not there yet, the watch ended: changes were taken up no more."""
+    monkeypatch.setattr("cosched.daemon.peer_directory._WATCH", 0.01)
+    server = PeerServer(("127.0.0.1", 0), us.files, "a", Box().put, Box().output)
+    told: list[list[str]] = []
+    directory.subscribe(server.set_peers)
+    directory.subscribe(lambda entries: told.append([entry.name for entry in entries]))
+    directory.start()
+    try:
+        key, certificate = tls.make_certificate("a")
+        us.key.write_bytes(key)
+        files.remove("b")
+        until(lambda: "cannot be used" in directory.fault)
+        us.certificate.write_bytes(certificate)
+        until(lambda: directory.fault == "")
+        assert told == [["b"], []]
+    finally:
+        directory.stop()
+        server.stop()
 
 
 def test_output_of_a_former_neighbour_is_refused_with_what_to_do(directory: PeerDirectory) -> None:

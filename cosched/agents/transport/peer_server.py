@@ -142,9 +142,9 @@ class PeerServer:
     def set_peers(self, entries: Iterable[PeerEntry]) -> None:
         """Listen to these neighbours alone from the next connection on."""
         known = list(entries)
-        names = {tls.fingerprint(ssl.PEM_cert_to_DER_cert(entry.certificate)): entry.name for entry in known}
+        # First, as our own key may not be readable just now: who was removed is not heard all the same.
+        self._names = {tls.fingerprint(ssl.PEM_cert_to_DER_cert(entry.certificate)): entry.name for entry in known}
         self._context = tls.server_context(*self._files, (entry.certificate for entry in known))
-        self._names = names
 
     def handshake(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
         """Return the secured connection and its certificate's fingerprint; None where it is no neighbour."""

@@ -101,6 +101,16 @@ def test_who_is_removed_is_shut_out(server: PeerServer, a: Identity, b: Identity
         a_call(server, a, b, "/ping")
 
 
+def test_who_is_removed_is_shut_out_also_while_our_own_key_cannot_be_used(
+    server: PeerServer, a: Identity, b: Identity
+) -> None:
+    b.key.write_text("")
+    with pytest.raises(UserError, match="cannot be used"):
+        server.set_peers([])
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, a, b, "/ping")
+
+
 def test_a_connection_with_a_former_certificate_is_heard_no_more(
     server: PeerServer, a: Identity, b: Identity, box: Box, tmp_path: Path
 ) -> None:
