@@ -11,6 +11,8 @@ import pytest
 from benchmarks.faults import virtual_session
 from cosched.agents import AdvertisingChanged, Agent, Peer, PeerRole
 from cosched.agents.agent_settings import AdvertisingSettings
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import CancelRequested, NeighboursChanged
 from cosched.coscheduler.recording.lines import read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
@@ -393,6 +395,20 @@ def in_transit_at_b() -> Grid:
     grid.run(START + 12.0)
     assert (grid.state_of("t"), ways(grid)) == (TaskState.FORWARDED, {"a": ["b"], "b": [], "c": []})
     return grid
+
+
+def test_whatever_a_job_says_of_its_end_its_origin_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = forwarded_to_b(busy=False)
+    deliver, b = grid.deliver, grid.nodes["b"]
+    monkeypatch.setattr(grid, "deliver", lambda letter: deliver(read_letter(write_letter(letter))))
+    ((uuid, job),) = b.jobs.items()
+    words = "removed by \x1b[31mits user " + 5000 * "x"
+    job.over = JobReport(uuid, JobState.FAILED, "1", START + 11.0, -1e12, 2**40, words)
+    b.happen(b.report(uuid))
+    grid.run(START + 60.0)
+    assert grid.state_of("t") is TaskState.FAILED
+    assert "removed by ?[31mits user xxx" in grid.nodes["a"].disk.written.tasks["1"].status.reason
+    assert b.idle
 
 
 def test_what_the_middle_cannot_get_rid_of_goes_back() -> None:

@@ -35,6 +35,8 @@ _PROGRESS = {
     TaskState.CANCELLED: RemoteTaskState.CANCELLED,
 }
 _MAX_NAME = 200  # characters of a name that is shown
+# Bounds of agent.xsd. A job may say anything of its end: what no letter holds would keep back what is told of others.
+_CENTURY, _LARGEST_CODE = 3155760000.0, 2**31 - 1
 
 
 class IncomingHandovers:
@@ -223,11 +225,11 @@ class IncomingHandovers:
             here.peer or self._settings.name,
             here.reason,
             here.hosts,
-            None if end is None else end - time,
-            None if here.started is None else time - here.started,
-            None if here.finished is None else time - here.finished,
-            here.actual,
-            here.exit_code,
+            None if end is None else _bounded(end - time, -_CENTURY, _CENTURY),
+            None if here.started is None else _bounded(time - here.started, -_CENTURY, _CENTURY),
+            None if here.finished is None else _bounded(time - here.finished, -_CENTURY, _CENTURY),
+            None if here.actual is None else _bounded(here.actual, 0.0, _CENTURY),
+            None if here.exit_code is None else int(_bounded(here.exit_code, -_LARGEST_CODE, _LARGEST_CODE)),
         )
 
     def _find(self, peer: str, uuid: str, epoch: int) -> Guest | None:
@@ -248,6 +250,10 @@ class IncomingHandovers:
         self._ended.pop(guest.task, None)
         self._open_questions.pop(guest.task, None)
         self._last_heard.pop(guest.task, None)
+
+
+def _bounded(value: float, least: float, most: float) -> float:
+    return min(max(value, least), most)
 
 
 def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:

@@ -45,8 +45,11 @@ SCHEMA_EDITION = 2
 EDITION_HEADER = "Cosched-Schema"
 """Header of HTTP in which an agent answers letters with the edition by which it has read them."""
 
+_FOR_PEOPLE = "reason"  # field with words of managers, users and other domains, which nobody has bounded
+_LONGEST_WORDS = 4096  # characters; see type text of agent.xsd
 _BODIES = {kind.__name__.lower(): kind for kind in typing.get_args(Body)}
 _PREFIXES: Any = {None: NAMESPACE}  # the stubs of lxml do not know that None is the default
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What a document could open with besides its root: of these only comments are harmless, and nobody needs them.
 _DOCTYPE = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 # Each neighbour's letters are read on threads of their own. libxml2 makes the types of all schemas as it reads the
@@ -120,6 +123,8 @@ def _fill(element: Any, value: Any, edition: int) -> None:
         content = getattr(value, name)
         if content is None:
             continue
+        if name == _FOR_PEOPLE:
+            content = _words(content)
         if isinstance(content, tuple):
             for member in content:
                 _add(element, name, member, edition)
@@ -135,6 +140,12 @@ def _add(element: Any, name: str, value: Any, edition: int) -> None:
         _fill(child, value, edition)
     else:
         child.text = _text(value)
+
+
+def _words(text: str) -> str:
+    """Return words as every receiver takes them: no letter must be lost for the reason that it gives."""
+    shown = _NOT_IN_XML.sub("?", text)
+    return shown if len(shown) <= _LONGEST_WORDS else f"{shown[: _LONGEST_WORDS - 1]}…"
 
 
 def _text(value: Any) -> str:

@@ -21,7 +21,7 @@ from cosched.agents.protocol.letter_xml import (
     write_letter,
     write_task_document,
 )
-from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
+from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, Refused, RemoteTaskState, Request
 from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import (
@@ -208,6 +208,15 @@ def test_what_xml_cannot_hold_is_said_before_it_is_sent(name: str) -> None:
     request = Request("6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11", 1, 1, (), TaskDocument(name, "x", "u", 1.0))
     with pytest.raises(UserError, match="XML"):
         write_letter(Letter("a", "b", 1, 1, 1, request))
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [("a\x1b[31mb\nc\ud800", "a?[31mb\nc?"), (5000 * "x", 4095 * "x" + "…"), ("“ü” & <b>", "“ü” & <b>")],
+)
+def test_a_reason_keeps_no_letter_back_whatever_it_says(words: str, read: str) -> None:
+    refused = Refused("6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11", 1, words)
+    assert read_letter(write_letter(Letter("a", "b", 1, 1, 1, refused))).body == replace(refused, reason=read)
 
 
 def test_an_impossible_host_count_is_infinite() -> None:
