@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SubmissionService", "submission_state"]
 
+_ADOPTED = "adopt:"  # what the keys of users' own jobs begin with
+_LONGEST_KEY = 255  # characters
 _MOST_FORESEEN = 100  # tasks of one dry run; each is predicted and placed by itself
 _MOST_PLACES = 10_000  # stages of all ways of tunable tasks in one request: the core tries all of them at once
 _MOST_PROMISED = 5  # elastic ones of it that are shown their ends: each takes sixteen decodes of the whole plan
@@ -111,12 +113,13 @@ class SubmissionService:
             check: called between tasks, before any is accepted; raises when the answer is not wanted any more.
 
         Raises:
-            UserError: a request is at fault.
+            UserError: a request is at fault, or the key.
             ConflictError: the key was used for other requests.
             QuotaError: the owner has too many tasks, or too large ones.
             SystemFault: the core does not answer in time.
         """
         if key:
+            _check_key(key)
             wanted = KeyedSubmission(key, digest, (), 0.0, principal.name)
             answer = self._accept_once(wanted, lambda: self._accept(principal, requests, wanted, check=check))
         else:
@@ -147,7 +150,7 @@ class SubmissionService:
             QuotaError: the owner has too many tasks, or too large ones.
             SystemFault: the core does not answer in time.
         """
-        wanted = KeyedSubmission(f"adopt:{job}", job, (), 0.0, principal.name)
+        wanted = KeyedSubmission(f"{_ADOPTED}{job}", job, (), 0.0, principal.name)
         answer = self._earlier(wanted) or self._accept(principal, [request()], wanted, job)
         return self._core.wait(answer)[0]
 
@@ -391,6 +394,14 @@ def _notice(chain: Sequence[Task], state: DomainState) -> str:
             "with tasks without a deadline (`cosched share usage` shows the budget)"
         )
     return offered_notice(task, state)
+
+
+def _check_key(key: str) -> None:
+    if len(key) > _LONGEST_KEY or key.startswith(_ADOPTED):
+        raise UserError(
+            f"the idempotency key {key[:80]!r} cannot be used: one has at most {_LONGEST_KEY} characters, and those "
+            f"that begin with {_ADOPTED!r} are cosched's own; take another key"
+        )
 
 
 def _check_same(wanted: KeyedSubmission, before: str) -> None:

@@ -103,6 +103,21 @@ def test_a_key_used_many_times_at_once_makes_one_task(here: Daemon) -> None:
     assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 1
 
 
+def test_a_users_key_is_none_of_a_job_that_is_adopted(here: Daemon) -> None:
+    """Both came in at once, under one key: the database refused that for good, and the daemon ended."""
+    gate = threading.Event()
+    here.inbox.ask(lambda _core, _time: gate.wait(60))
+    with ThreadPoolExecutor(2) as pool:
+        adopted = pool.submit(here.services.submissions.adopt, ME, lambda: HALVING, "7.0")
+        own = pool.submit(here.services.submissions.submit, ME, [HALVING], "adopt:7.0", "digest")
+        until(lambda: own.done() or not here.inbox.empty())
+        time.sleep(0.2)
+        gate.set()
+        assert adopted.result(60).id == "1"
+        assert "begin with 'adopt:' are cosched's own" in str(own.exception(60))
+    assert here.engine.failed is None
+
+
 def test_a_submission_that_is_not_answered_in_time_is_taken_back(tmp_path: Path) -> None:
     with daemon(tmp_path, patience=0.3) as here:
         gate = threading.Event()
