@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["CapabilityEntry", "CapabilityTables", "TableKind"]
 
 
+_MOST_CLASSES = 4096  # of hosts, in one neighbour's advertisement: a task that is offered around looks at all of them
+
+
 class TableKind(StrEnum):
     """The table that an entry belongs to, by its source."""
 
@@ -69,6 +72,8 @@ class CapabilityTables:
     def update(self, peer: Peer, services: Iterable[AdvertisedService], own: str, time: float) -> None:
         """Take a neighbour's advertisement; it replaces the last one.
 
+        Of one with very many services the first are kept.
+
         Args:
             peer: the neighbour.
             services: its own and others that it knows.
@@ -76,7 +81,11 @@ class CapabilityTables:
             time: now, epoch seconds.
         """
         self.forget(peer.name)
+        classes = 0
         for service in services:
+            classes += len(service.classes) or 1
+            if classes > _MOST_CLASSES:
+                break
             if service.domain == own or service.age > self._lifetime:
                 continue
             if service.distance == 0 and service.domain != peer.name:

@@ -78,19 +78,21 @@ class AdvertisedHostClass:
         """Number of hosts of this class that are up."""
         return self.free[-1].hosts if self.free else 0
 
-    def times(self, share: HostShare | None = None) -> list[float]:
+    def times(self, share: HostShare | None = None, most: int | None = None) -> list[float]:
         """Return when each host becomes free, or free enough for a share of it, ascending, in seconds.
 
-        Hosts that have less than the share are left out.
+        Hosts that have less than the share are left out, and those behind the first `most`.
         """
+        most = self.hosts if most is None else most
         found: list[float] = []
         if share is None or not self.rooms:
             for step in self.free:
-                found += [step.after] * (step.hosts - len(found))
+                found += [step.after] * (min(step.hosts, most) - len(found))
             return found
-        for room in self.rooms:
-            found += [room.free_from(share)] * room.hosts
-        return sorted(time for time in found if time < math.inf)
+        for time, hosts in sorted((room.free_from(share), room.hosts) for room in self.rooms):
+            if time < math.inf:
+                found += [time] * min(hosts, most - len(found))
+        return found
 
     def cores(self, time: float) -> tuple[int, int]:
         """Return how many cores are free for good after so many seconds, and how many there are; 0 where none says."""
@@ -205,9 +207,11 @@ def estimate_end(
         if profile is None:
             continue
         free: dict[HostShare | None, list[float]] = {}
-        for count, share, seconds in _ways(document, profile, host_class):
+        ways = _ways(document, profile, host_class)
+        most = max((way.hosts for way in ways), default=0)  # a class has 65,536 hosts, if its domain likes
+        for count, share, seconds in ways:
             if share not in free:
-                free[share] = host_class.times(share)
+                free[share] = host_class.times(share, most)
             if count <= len(free[share]):
                 end = max(free[share][count - 1] - service.age, 0.0) + seconds
                 if math.isfinite(end) and (best is None or end < best.end):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 
 from cosched.agents import Peer, PeerRole, UserFiguresKnowledge
@@ -73,6 +75,19 @@ def test_candidates_that_promise_nothing_better_are_left_out() -> None:
     ]
     assert [one.peer for one in most_promising(found, 49.9, 3)] == ["b", "up"]
     assert [one.peer for one in most_promising(found, 50.0, 2)] == ["b", "c"]
+
+
+def test_a_neighbour_that_advertises_as_much_as_a_letter_holds_keeps_the_core_from_nothing() -> None:
+    """It took 21 s on the core's thread for each task that was offered around."""
+    classes = tuple(AdvertisedHostClass(f"h{each}", (AvailabilityStep(0.0, 65536),)) for each in range(64))
+    services = [AdvertisedService("b", 0.0, 0, classes)]
+    services += [AdvertisedService(f"d{each}", 0.0, 1, classes) for each in range(800)]
+    tables, document = CapabilityTables(60.0), replace(DOCUMENT, seconds=(10.0,) * 16, model=None)
+    tables.update(PEERS["b"], services, "a", NOW)
+    began = time.process_time()
+    found = finder(tables).candidates(document, (), NOW)
+    assert time.process_time() - began < 2.0
+    assert [(one.peer, one.end) for one in found] == [("b", 10.0), ("up", math.inf)]
 
 
 def test_the_upper_agent_is_a_candidate_unless_excluded() -> None:

@@ -42,6 +42,13 @@ def test_a_debit_holds_until_the_next_word() -> None:
     assert tables.entries(1.0)[0].service.classes[0].times() == [0.0] * 4
 
 
+def test_of_very_many_services_the_neighbours_own_and_the_next_are_kept() -> None:
+    tables = CapabilityTables(60.0)
+    others = [AdvertisedService(f"d{each}", 0.0, 1, FREE * 64) for each in range(100)]
+    tables.update(Peer("b"), [AdvertisedService("b", 0.0, 0, FREE), *others], "a", 0.0)
+    assert {entry.service.domain for entry in tables.entries(0.0)} == {"b", *(f"d{each}" for each in range(63))}
+
+
 def test_who_is_removed_is_forgotten() -> None:
     tables = CapabilityTables(60.0)
     tables.update(Peer("b"), [AdvertisedService("b", 0.0, 0, FREE)], "a", 0.0)

@@ -29,7 +29,9 @@ times = st.lists(st.floats(0, 1e6), min_size=1, max_size=300)
 
 @given(times)
 def test_steps_promise_no_host_before_it_is_free(free: list[float]) -> None:
-    known = AdvertisedHostClass("h", availability_steps(free)).times()
+    offered = AdvertisedHostClass("h", availability_steps(free))
+    known = offered.times()
+    assert all(offered.times(None, most) == known[:most] for most in (1, 2, 400))
     assert len(known) == len(free)
     assert all(told >= real for told, real in zip(known, sorted(free), strict=True))
     assert len(availability_steps(free)) <= 64
