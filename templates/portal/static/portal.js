@@ -273,9 +273,15 @@
       toast.replaceChildren();
       sendNow = null;
     };
-    sendNow = async () => {
+    const send = sendNow = async () => {
       end();
-      const answer = await fetch(address, { method: "POST", body, keepalive: true });
+      let answer;
+      try {
+        answer = await fetch(address, { method: "POST", body, keepalive: true });
+      } catch {
+        again();
+        return;
+      }
       const arrived = new URL(answer.url), path = arrived.pathname; // it has begun, the login has ended, or there is a fault: its page says so
       const elsewhere = path.endsWith("/cancel") || path.startsWith("/login") || arrived.searchParams.has("refused");
       const row = sent.dataset.fate && sent.closest("tr, li"), last = row && row.parentElement.children.length === 1;
@@ -283,6 +289,17 @@
       else if (row) row.remove();
       else changed();
       if (several) for (const each of document.querySelectorAll("[form='chosen']:checked")) each.checked = false;
+    };
+    // It may not have arrived: who has been told that it will be done is told that, too.
+    const again = () => {
+      const failed = document.createElement("span"), retry = document.createElement("button"), leave = document.createElement("button");
+      failed.textContent = `cosched does not answer: ${what} may not be ${fate}.`;
+      retry.textContent = "Try again";
+      retry.addEventListener("click", send);
+      leave.textContent = "Leave it";
+      leave.addEventListener("click", () => toast.replaceChildren());
+      toast.replaceChildren(failed, retry, leave);
+      retry.focus();
     };
     const words = document.createElement("span"), undo = document.createElement("button"), now = document.createElement("button");
     const say = () => { words.textContent = `${what} will be ${fate} in ${Math.ceil((until - performance.now()) / 1000)} s.`; };

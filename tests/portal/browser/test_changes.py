@@ -134,6 +134,23 @@ def test_what_waits_is_not_cancelled_where_that_is_undone(visitor: Visitor, busy
         assert client.task(task).state == "cancelled"
 
 
+def test_who_cancels_while_cosched_is_away_is_told_and_tries_again(browser: Browser, busy: Site) -> None:
+    """The words went away as if it had been done."""
+    with visiting(browser, busy) as visitor, busy.client() as client:
+        task = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="unheard")).id
+        page = visitor.go(f"/tasks/{task}")
+        page.route(f"**/tasks/{task}/cancel", lambda route: route.abort())
+        page.click("button.danger")
+        page.click(".toast button:text-is('Cancel now')")
+        page.wait_for_selector(f".toast:has-text('cosched does not answer: Task {task} may not be cancelled.')")
+        assert client.task(task).state == "queued"
+        page.unroute_all()
+        page.click(".toast button:text-is('Try again')")
+        page.wait_for_selector("h1 .pill.cancelled")
+        assert not page.locator(".toast").is_visible()
+        assert all("ERR_FAILED" in complaint for complaint in visitor.complaints)
+
+
 def test_what_runs_is_cancelled_after_a_question(visitor: Visitor, busy: Site) -> None:
     with busy.client() as client:
         running = next(task.id for task in client.tasks(states=["running"]).tasks)
