@@ -140,9 +140,10 @@ def _observed(
 
 
 def _busy(service: AdvertisedService) -> float:
-    """Return the part of its hosts that has tasks; of hosts that tasks share, of their cores."""
+    """Return the part of its hosts that has tasks; of hosts that tasks share, of their cores, if they say any."""
     waits = [wait for each in service.classes for wait in each.waits()]
-    return sum(count for after, count in waits if after > service.age) / sum(count for _, count in waits)
+    amount = sum(count for _, count in waits)
+    return sum(count for after, count in waits if after > service.age) / amount if amount else 0.0
 
 
 def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, there: int, here: int) -> float:

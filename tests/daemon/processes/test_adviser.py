@@ -22,7 +22,13 @@ from cosched.agents import (
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.broker import Broker
 from cosched.agents.discovery.capability_tables import CapabilityEntry, TableKind
-from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
+from cosched.agents.protocol.advertised_rooms import AdvertisedRoom, RoomStep
+from cosched.agents.protocol.advertisement import (
+    AdvertisedHostClass,
+    AdvertisedService,
+    AvailabilityStep,
+    shared_class,
+)
 from cosched.agents.protocol.letters import Advertisement, Letter
 from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
@@ -190,6 +196,17 @@ def test_a_snapshot_has_the_known_domains_and_tasks() -> None:
     assert (near.name, near.role, near.hosts, near.hardware, near.slowness) == ("b", PeerRole.UPPER, 4, "big", 1.0)
     assert near.busy == 0.25  # of four hosts one is taken now: 10 s have gone by
     assert (far.via, far.role) == ("b", PeerRole.NEIGHBOUR)
+
+
+def test_a_domain_whose_hosts_have_no_cores_ends_no_adviser() -> None:
+    """Its thread ended, so that there was no advice any more."""
+    agent, _ = an_agent()
+    rooms = (AdvertisedRoom(2, (RoomStep(0.0, 0, 1024, 0),)),)
+    service = AdvertisedService("b", 0.0, 0, (shared_class("big", rooms, 0),))
+    entries = [CapabilityEntry(service, "b", TableKind.LEARNED, NOW)]
+    found = adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), some_tasks(12), UserFiguresKnowledge(), NOW)
+    assert found is not None
+    assert [(each.name, each.hosts, each.busy) for each in found.others] == [("b", 2, 0.0)]
 
 
 def test_tasks_that_say_nothing_are_left_out() -> None:
