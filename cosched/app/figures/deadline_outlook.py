@@ -14,6 +14,8 @@ from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import structlog
+
 from cosched.access.principals import Principal, Role
 from cosched.app.views.plan_views import forwarded_placements, plan_view
 from cosched.errors import CoschedError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
 
 __all__ = ["DeadlineCounts", "Deadlines", "OutlookCounts", "deadlines"]
+
+_log = structlog.get_logger("cosched.portal")
 
 _OLD = 3.0  # seconds after which counts are asked for anew, at the earliest
 _SHARE = 0.01  # of a processor: thousands that share hosts take half a second, in which the core does nothing else
@@ -141,6 +145,10 @@ class OutlookCounts:
         except NoAnswerError:
             return self._known
         except (CoschedError, CancelledError):  # it ends
+            self._answer = None
+            return self._known
+        except Exception:  # every page asks: none must end in a mistake that was made with a task once
+            _log.exception("cosched made a mistake with the counts of deadlines and goes on")
             self._answer = None
             return self._known
         self._answer, self._rest = None, max(_OLD, took / _SHARE)

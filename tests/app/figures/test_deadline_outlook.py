@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -91,3 +91,20 @@ def test_each_owner_has_counts_of_all_that_is_expected() -> None:
     assert counts.counted("ann") == DeadlineCounts(on_time=2)
     assert counts.counted("bob") == LATE
     assert counts.counted(None) == DeadlineCounts(on_time=2, late=1)
+
+
+def test_a_mistake_with_the_counts_is_not_made_on_every_page_from_then_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its answer was kept: no page came any more, nor the status, until the next start."""
+    core = a_core(1)
+    submit(core, a_task(1, [50.0], deadline=40.0, owner="ann"))
+    access = AnsweringCore(core, 0.0)
+    failed: Future[Any] = Future()
+    failed.set_exception(ZeroDivisionError("made by a test"))
+    answered = access.ask
+    monkeypatch.setattr(access, "ask", lambda question: answered(question) if access.time else failed)
+    counts = OutlookCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
+    assert counts.counted("ann") is None
+    access.time = 10.0
+    assert counts.counted("ann") == LATE
