@@ -255,24 +255,20 @@ class CurrentDomain:
 
     def __init__(self, core: CoreClient) -> None:
         self._core = core
-        self._known: DomainState | None = None
+        self._known: tuple[int, DomainState] | None = None  # with how many changes there had been
         self._changes = 0
 
     def state(self) -> DomainState:
         """Return the state as of now; asks the core only where it may have changed."""
-        known = self._known
-        if known is None:
-            changes = self._changes
-            known = self._core.ask(_domain_state)
-            if changes == self._changes:  # else it may be from before the change
-                self._known = known
-        return replace(known, time=self._core.now())
+        known, changes = self._known, self._changes
+        if known is None or known[0] != changes:  # it may be from before a change
+            known = self._known = changes, self._core.ask(_domain_state)
+        return replace(known[1], time=self._core.now())
 
     def on_change(self, _tasks: Collection[object], events: Sequence[Event]) -> None:
-        """Drop the cached state where hosts changed, or a run has taught something."""
+        """Note that hosts changed, or that a run has taught something."""
         if any(isinstance(event, (HostsObserved, JobReported)) for event in events):
             self._changes += 1
-            self._known = None
 
 
 def _domain_state(core: Coscheduler, time: float) -> DomainState:

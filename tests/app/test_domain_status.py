@@ -11,7 +11,8 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
-from cosched.app.domain_status import TaskCounts
+from cosched.app.core_access import CoreClient
+from cosched.app.domain_status import CurrentDomain, TaskCounts
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
@@ -107,6 +108,24 @@ def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(t
         assert (status["hosts_up"], ready) == (3, 200)
         assert status["as_of"] <= status["time"] - 2
         assert 'cosched_hosts{state="up"} 3.0' in figures
+
+
+def test_a_state_of_before_a_change_is_not_kept_however_late_it_comes(here: Daemon) -> None:
+    class Overtaken(CurrentDomain):
+        """Hosts change between the look whether they have and the keeping of what was asked."""
+
+        changed = False
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if name == "_known" and value is not None and not self.changed:
+                self.changed = True
+                here.inbox.apply(HostsObserved(here.inbox.now(), (Host("late"),))).result(60)
+                self.on_change((), (HostsObserved(here.inbox.now(), (Host("late"),)),))
+            super().__setattr__(name, value)
+
+    current = Overtaken(CoreClient(here.inbox))
+    assert current.state().hosts > 1
+    assert current.state().hosts == 1
 
 
 def counts_of(answer: Callable[[object], dict[TaskState, int]], patience: float = 60.0) -> TaskCounts:
