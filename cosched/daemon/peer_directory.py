@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import http.client
 import threading
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import structlog
@@ -18,7 +20,7 @@ from cosched.agents.transport.remote_output import read_output_reply
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from cosched.agents.transport.allow_list import PeerEntry
@@ -33,6 +35,8 @@ __all__ = ["PeerDirectory"]
 _log = structlog.get_logger("cosched.agents")
 _OUTPUT = 5.0  # seconds for an answer with part of an output
 _WATCH = 1.0  # seconds between looks at the peers' files
+# Questions for output that wait for an answer, of one neighbour and of all: each holds a thread that answers people.
+_MOST_ASKED, _MOST_ASKED_OF_ALL = 8, 16
 
 
 class PeerDirectory:
@@ -58,6 +62,8 @@ class PeerDirectory:
         self._files = files
         self._listeners: list[EntriesListener] = []
         self._fingerprint: tuple[object, ...] | None = None
+        self._asked: Counter[str] = Counter()  # questions for output under way, by neighbour
+        self._guard = threading.Lock()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="peers", daemon=True)
 
@@ -104,16 +110,35 @@ class PeerDirectory:
         """Read part of a forwarded task's output at its neighbour; any thread may call it.
 
         Raises:
-            SystemFault: the neighbour does not answer, or refuses; says so.
+            SystemFault: the neighbour does not answer, or refuses, or is asked for much already; says so.
         """
         entry = self.entries.get(name)
         if entry is None:
             raise SystemFault(f"{name}, where that output is, is no neighbour any more: `cosched peer add` it again")
         try:
             context = tls.client_context(*self._files, entry.certificate)
-            return read_output_reply(call_peer(entry, context, "GET", query.path, timeout=_OUTPUT), query)
+            with self._asking(name):
+                return read_output_reply(call_peer(entry, context, "GET", query.path, timeout=_OUTPUT), query)
         except (OSError, http.client.HTTPException, SystemFault) as error:
             raise SystemFault(f"{name}, where that output is, does not give it ({error}): try again later") from error
+
+    @contextmanager
+    def _asking(self, name: str) -> Iterator[None]:
+        """Count a question for output while it is under way.
+
+        Raises:
+            SystemFault: there are too many.
+        """
+        with self._guard:
+            if self._asked[name] >= _MOST_ASKED or self._asked.total() >= _MOST_ASKED_OF_ALL:
+                raise SystemFault("earlier questions for output are not answered yet")
+            self._asked[name] += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._asked[name] -= 1
+                self._asked += Counter()  # keeps those above 0 alone
 
     def _watch(self) -> None:
         while not self._stopped.wait(_WATCH):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import socket
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,3 +108,16 @@ def test_output_of_a_neighbour_that_does_not_answer_is_a_fault(
     directory.read()
     with pytest.raises(SystemFault, match=r"d, where that output is, does not give it .*: try again later"):
         directory.output("d", OUTPUT)
+
+
+def test_a_neighbour_that_is_silent_holds_few_of_those_who_ask_for_output(
+    directory: PeerDirectory, files: PeerAllowList, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty questions for it held all threads that answer people, for whom no page came meanwhile."""
+    monkeypatch.setattr("cosched.daemon.peer_directory._OUTPUT", 2.0)
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent, ThreadPoolExecutor(40) as pool:
+        files.put(an_identity(tmp_path, "d").entry(silent.getsockname()[1]))
+        directory.read()
+        asked = [pool.submit(directory.output, "d", OUTPUT) for _ in range(40)]
+        said = Counter("not answered yet" in str(each.exception(60)) for each in asked)
+    assert said == {True: 32, False: 8}
