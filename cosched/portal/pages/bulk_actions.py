@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal
-from cosched.api.documents import TaskChange
+from cosched.api.documents import TaskChange, TaskView
 from cosched.api.problems import ConflictError
 from cosched.app.figures.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
@@ -38,19 +38,44 @@ _NAMED = 3  # tasks that could not be changed are named
 router = page_router()
 
 
-def _cancel(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in tasks:
-        services.tasks.cancel(principal, task)
+@dataclass(frozen=True, slots=True)
+class _BulkAction:
+    """Does one thing with several tasks, for a user at an address."""
 
+    portal: PortalState
+    principal: Principal
+    address: str
 
-def _hold(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in _waiting(services, principal, tasks):
-        services.tasks.hold(principal, task)
+    def cancel(self, tasks: Sequence[str]) -> None:
+        for task in tasks:
+            self.portal.services.tasks.cancel(self.principal, task)
 
+    def hold(self, tasks: Sequence[str]) -> None:
+        self._each(tasks, "held", self.portal.services.tasks.hold)
 
-def _release(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in _waiting(services, principal, tasks):
-        services.tasks.release(principal, task)
+    def release(self, tasks: Sequence[str]) -> None:
+        self._each(tasks, "released", self.portal.services.tasks.release)
+
+    def edit(self, tasks: Sequence[str], change: TaskChange) -> None:
+        """Change tasks.
+
+        Raises:
+            UserError: nothing is to be changed, or as of the others.
+        """
+        if change == TaskChange():
+            raise UserError("nothing is to be changed: fill in a field of Change")
+        _each(
+            _waiting(self.portal.services, self.principal, tasks),
+            "changed",
+            lambda task: edit_task(self.portal, self.principal, task, change, self.address),
+        )
+
+    def _each(self, tasks: Sequence[str], done: str, act: Callable[[Principal, str], TaskView]) -> None:
+        def one(task: str) -> None:
+            found = act(self.principal, task)
+            self.portal.access.log(self.principal, self.address, f"task {done}", found.id)
+
+        _each(_waiting(self.portal.services, self.principal, tasks), done, one)
 
 
 def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> list[str]:
@@ -65,38 +90,22 @@ def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str
     return found
 
 
-def _edit(
-    portal: PortalState,
-    change: TaskChange,
-    address: str,
-    services: DomainServices,
-    principal: Principal,
-    tasks: Sequence[str],
-) -> None:
-    """Change the tasks that still wait, each as far as it goes.
+def _each(tasks: Sequence[str], done: str, act: Callable[[str], object]) -> None:
+    """Do something with each of the tasks that can have it done.
 
     Raises:
-        UserError: nothing is to be changed, or some could not be: their reasons, and how many were changed.
+        UserError: some could not be `done`: their reasons, and how many were.
     """
-    if change == TaskChange():
-        raise UserError("nothing is to be changed: fill in a field of Change")
-    refused, waiting = [], _waiting(services, principal, tasks)
-    for task in waiting:
+    refused = []
+    for task in tasks:
         try:
-            edit_task(portal, principal, task, change, address)
+            act(task)
         except UserError as error:
             refused.append(f"task {task}: {error}")
     if refused:
         more = f" (and {len(refused) - _NAMED} more)" if len(refused) > _NAMED else ""
-        done = len(waiting) - len(refused)
-        raise UserError(f"{done} of {len(waiting)} tasks were changed; {'; '.join(refused[:_NAMED])}{more}")
-
-
-_ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]] = {
-    "cancel": _cancel,
-    "hold": _hold,
-    "release": _release,
-}
+        count = len(tasks) - len(refused)
+        raise UserError(f"{count} of {len(tasks)} tasks were {done}; {'; '.join(refused[:_NAMED])}{more}")
 
 
 @router.post("/tasks/chosen")
@@ -109,8 +118,14 @@ async def chosen(
         fields = {name: str(form.get(name, "")) for name in _CHANGEABLE}
     if matching:
         tasks = await run_in_threadpool(_matching, services, principal, filters)
-    edit = partial(_edit, portal, read_change(fields, zone_of(request)), sender(request))
-    action = edit if wanted == "edit" else _ACTIONS.get(wanted)
+    several, change = _BulkAction(portal, principal, sender(request)), read_change(fields, zone_of(request))
+    actions: dict[str, Callable[[Sequence[str]], None]] = {
+        "cancel": several.cancel,
+        "hold": several.hold,
+        "release": several.release,
+        "edit": lambda tasks: several.edit(tasks, change),
+    }
+    action = actions.get(wanted)
     if (action is None and wanted != "again") or not 0 < len(tasks) <= MOST_SELECTED:
         raise UserError("choose tasks and an action")
     asks = wanted == "cancel" and not confirmed
@@ -119,7 +134,7 @@ async def chosen(
     if action is None:
         await submitted_again(request, principal, tasks)
     else:
-        await run_in_threadpool(action, services, principal, tasks)
+        await run_in_threadpool(action, tasks)
     return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
 
 

@@ -233,6 +233,26 @@ def test_several_are_held_and_released(here: Portal) -> None:
     assert (refused.status_code, "none of these tasks waits any more" in refused.text) == (409, True)
 
 
+def test_of_several_all_are_held_that_can_be_and_who_did_it_is_written_down(here: Portal) -> None:
+    """The first that could not be held kept those behind it from it, and nothing was in the audit log."""
+    ann, olga = here.person("ann"), here.person("olga", Role.OPERATOR)
+    olga.send("/tasks/chosen", do="hold", task=["1"])
+    refused = ann.send("/tasks/chosen", do="hold", task=["1", "2"])
+    assert (refused.status_code, "1 of 2 tasks were held; task 1: task 1 is held by olga" in refused.text) == (
+        422,
+        True,
+    )
+    assert held(here) == ["1", "2"]
+    assert "1 of 2 tasks were released; task 1: " in ann.send("/tasks/chosen", do="release", task=["1", "2"]).text
+    assert held(here) == ["1"]
+    lines = [(entry.user, entry.action, entry.detail) for entry in here.access.audit_log(9)]
+    assert [line for line in lines if line[1].startswith("task ")] == [
+        ("ann", "task released", "2"),
+        ("ann", "task held", "2"),
+        ("olga", "task held", "1"),
+    ]
+
+
 def test_several_are_changed_and_who_did_it_is_written_down(here: Portal) -> None:
     ann, store = here.person("ann"), here.daemon.store
     ann.send("/tasks/chosen?state=waiting", do="edit", priority="7", deadline="2030-01-31T18:00", task=["1", "2"])
