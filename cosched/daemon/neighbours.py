@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, PeersChanged
 from cosched.agents.agent_settings import AdvertisingSettings
+from cosched.agents.protocol.letter_xml import write_task_document
 from cosched.agents.protocol.letters import Commit, Request
 from cosched.agents.transport.peer_client import LetterSender
 from cosched.agents.transport.peer_server import PeerServer
@@ -126,8 +127,14 @@ class GuestGate:
         self._state = state
 
     def deliver(self, letter: Letter) -> None:
-        """Take a letter from an authenticated sender."""
+        """Take a letter from an authenticated sender.
+
+        Raises:
+            UserError: the document of a task that comes cannot be kept: as we write it, it is too large.
+        """
         task, fault = None, ""
+        if isinstance(letter.body, Commit):
+            write_task_document(letter.body.document)
         if isinstance(letter.body, Request | Commit):
             task, fault = self._evaluated(letter.body, letter.sender)
         self._inbox.post(LetterReceived(self._inbox.now(), letter, task, fault))

@@ -8,18 +8,21 @@ import math
 import sqlite3
 import time
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 import pytest
 
 from benchmarks.faults import federation_session
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import (
     Accepted,
     Commit,
     Decline,
     Fenced,
     Granted,
+    Letter,
     Offer,
     Refused,
     RemoteTaskState,
@@ -34,10 +37,15 @@ from cosched.agents.transport import tls
 from cosched.agents.transport.allow_list import read_peer_entry
 from cosched.agents.transport.peer_client import call_peer
 from cosched.api.documents import TaskRequest
-from cosched.coscheduler.handovers import TaskDocument
+from cosched.coscheduler.handovers import NamedText, TaskDocument
+from cosched.daemon.clock import Clock
+from cosched.daemon.inbox import Inbox
+from cosched.daemon.neighbours import GuestGate
+from cosched.errors import UserError
 from demo.grid import await_neighbours, peer
 from tests.agents.identities import UUID
 from tests.agents.protocol.test_letter_xml import LIES as POISON
+from tests.tasks import make_task
 from tests.testbed.federation import federation
 from tests.testbed.liar import Liar
 from tests.waiting import until
@@ -461,6 +469,21 @@ def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federa
     assert ended(north, name).state == "completed"
     assert not liar.heard[Granted]
     assert found.ran()["asked for late"] == ["north"]
+
+
+def test_a_task_that_cannot_be_kept_is_refused_before_the_core_hears_of_it() -> None:
+    """It could not be written down: core and agent began anew with what was stored, as after a mistake of cosched."""
+    text = (NamedText("TEXT", "quotes"),)
+    commit = Commit(UUID, 1, 1, (), TaskDocument("t", "", "ann", 9.0, seconds=(1.0,), environment=4 * text))
+    letter = write_letter(Letter("liar", "north", 1, 1, 1, commit))
+    small = letter.replace(b'"quotes"', b"'" + 1_000_000 * b'"' + b"'")  # as we write it, each is six bytes
+    inbox, taken = Inbox(Clock()), SimpleNamespace(task=lambda *_: make_task(1))
+    gate = GuestGate(inbox, cast("Any", taken), cast("Any", lambda: None))
+    with pytest.raises(UserError, match=r"the document has 24\d* bytes, and peers take"):
+        gate.deliver(read_letter(small))
+    assert inbox.empty()
+    gate.deliver(read_letter(letter))
+    assert not inbox.empty()
 
 
 EDGES = (1e-9, 315360000.0, math.inf)  # of what the schema lets pass
