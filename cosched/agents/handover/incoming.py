@@ -35,6 +35,7 @@ _PROGRESS = {
     TaskState.CANCELLED: RemoteTaskState.CANCELLED,
 }
 _MAX_NAME = 200  # characters of a name that is shown
+_AT_ONCE = 500  # statuses of one letter, which may have 4 MiB: where it is too large, nothing is told of any of them
 # Bounds of agent.xsd. A job may say anything of its end: what no letter holds would keep back what is told of others.
 _CENTURY, _LARGEST_CODE = 3155760000.0, 2**31 - 1
 
@@ -207,8 +208,9 @@ class IncomingHandovers:
 
     def _report_all(self, peer: str, time: float) -> None:
         ends = self._domain.ends(time)
-        guests = [guest for guest in self._guests.values() if guest.peer == peer]
-        self._outcome.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
+        statuses = [self._status(guest, time, ends) for guest in self._guests.values() if guest.peer == peer]
+        for begin in range(0, len(statuses), _AT_ONCE):
+            self._outcome.send(peer, Report(tuple(statuses[begin : begin + _AT_ONCE])))
 
     def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> RemoteTaskStatus:
         task = self._ended.get(guest.task) or self._domain.task(guest.task)

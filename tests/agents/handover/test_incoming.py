@@ -6,6 +6,7 @@ import pytest
 
 from cosched.agents import LetterReceived, Peer, PeersChanged, SendLetter
 from cosched.agents.letter_sequence import LetterSequence
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import (
     Accepted,
     Cancel,
@@ -22,8 +23,9 @@ from cosched.agents.protocol.letters import (
     Start,
     StatusReceipt,
 )
-from cosched.coscheduler.handovers import GuestState
-from tests.agents.makers import DOCUMENT, UUID, Domain, a_domain, a_guest
+from cosched.coscheduler.handovers import Guest, GuestState
+from cosched.coscheduler.task import TaskState
+from tests.agents.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest
 
 REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
 COMMIT = Commit(UUID, 1, 3, ("b",), DOCUMENT)
@@ -119,3 +121,22 @@ def test_origins_are_reported_to_in_the_same_order_in_every_process() -> None:
         if isinstance(one, SendLetter) and isinstance(one.letter.body, Report)
     ]
     assert told == names
+
+
+def test_of_thousands_of_guests_no_letter_is_too_large() -> None:
+    """One letter told of all: from a few thousand on it could not be written, and none of their ends came home."""
+    domain, count = a_domain(), 3000
+    agent, ended = domain.broker.agent, a_guest().with_status(state=TaskState.FAILED, reason=1500 * "why ")
+    assert agent is not None
+    names = [str(number) for number in range(count)]
+    guests = [Guest(a_uuid(name), 1, "b", name, GuestState.ENDED, 3, ("b",), DOCUMENT, NOW) for name in names]
+    agent.restore((), guests, dict.fromkeys(names, ended), NOW)
+    domain.pass_time(1.0)
+    letters = [one.letter for one in domain.outcome.decisions if isinstance(one, SendLetter)]
+    reports = [read_letter(write_letter(letter)).body for letter in letters if isinstance(letter.body, Report)]
+    told = [status.task for report in reports if isinstance(report, Report) for status in report.statuses]
+    assert told == [a_uuid(name) for name in names]
+
+
+def a_uuid(name: str) -> str:
+    return f"{UUID[:-12]}{name:0>12}"
