@@ -7,6 +7,7 @@ from cosched.agents import AdvertisingChanged, Agent, LetterReceived, Peer, Peer
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.events import LetterFailed
 from cosched.agents.letter_sequence import LetterSequence
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import Advertisement, Inquiry, Letter, Refused, Reserve
 from cosched.coscheduler.events import Restored, SavedState
 from tests.agents.makers import Domain, a_domain, a_service
@@ -75,6 +76,25 @@ def test_a_paused_neighbour_is_told_of_nothing() -> None:
     assert isinstance(answer, Advertisement)
     assert answer.services[0].classes == ()
     assert agent_of(domain).usable() == {}
+
+
+def test_our_own_service_is_told_of_however_much_a_neighbour_advertises() -> None:
+    """What it advertised, and our own with it, was too much for one letter: others heard of us no more."""
+    domain = a_domain(1, [Peer("c")])
+    names = tuple(str(each) + 900 * '"' for each in range(1000))  # a letter can hold them between other quotes
+    domain.say(Advertisement((replace(a_service(), applications=names),)))
+    domain.pass_time(20.0)
+    (letter,) = [
+        one.letter
+        for one in domain.outcome.decisions
+        if isinstance(one, SendLetter) and one.letter.receiver == "c" and isinstance(one.letter.body, Advertisement)
+    ]
+    found = read_letter(write_letter(letter)).body
+    assert isinstance(found, Advertisement)
+    assert [each.domain for each in found.services] == ["a"]
+    domain.say(Advertisement((a_service(),)))
+    told = [body for body in domain.pass_time(20.0) if isinstance(body, Advertisement)]
+    assert {tuple(each.domain for each in body.services) for body in told} == {("a",), ("a", "b")}
 
 
 def test_settings_of_advertising_change_while_it_runs() -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Advertiser"]
 
 _CHANGED_SHARE = 0.2  # change of the mean wait for hosts at which a service is advertised before its period is over
+# Bytes of what others advertise in one letter, which may have 4 MiB: where it is too large, our own goes with it.
+_MOST_TOLD = 2 << 20
 
 
 class Advertiser:
@@ -103,12 +105,17 @@ class Advertiser:
         self._advertised[peer.name] = _AdvertisedState(time, _mean_wait(own), len(entries))
         if peer.paused:
             own = AdvertisedService(own.domain, 0.0, 0, ())
-        others = [
-            replace(entry.service, age=entry.age(time), distance=entry.service.distance + 1)
-            for entry in entries
-            if peer.name not in (entry.via, entry.service.domain) and entry.service.distance < self.advertising.scope
-        ]
-        self._context.outcome.send(peer.name, Advertisement((own, *others)))
+        told, room = [own], _MOST_TOLD
+        for entry in entries:
+            service = entry.service
+            if peer.name in (entry.via, service.domain) or service.distance >= self.advertising.scope:
+                continue
+            room -= (size := service.most_bytes)
+            if room >= 0:
+                told.append(replace(service, age=entry.age(time), distance=service.distance + 1))
+            else:
+                room += size  # others are smaller
+        self._context.outcome.send(peer.name, Advertisement(tuple(told)))
 
 
 class _AdvertisedState(NamedTuple):

@@ -41,6 +41,7 @@ SINCE = "schema"
 
 _MAX_STEPS = 64
 _LATER: dict[str, Any] = {SINCE: 2}
+_LONGEST_ESCAPE, _LONGEST_STEP = 6, 128  # bytes of a character of a name in XML, and of an element without its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,13 @@ class AdvertisedService:
     applications: tuple[str, ...] = ()
     commands: bool = False
     manager: str = ""
+
+    @property
+    def most_bytes(self) -> int:
+        """Bytes that it has in a letter at most."""
+        names = [self.domain, self.manager, *self.applications, *(each.hardware for each in self.classes)]
+        steps = sum(len(each.free) + sum(1 + len(room.steps) for room in each.rooms) for each in self.classes)
+        return _LONGEST_ESCAPE * sum(map(len, names)) + _LONGEST_STEP * (len(names) + steps)
 
     def takes(self, application: str, manager: str) -> bool:
         """Return whether it runs a task for others by what it says.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertised_rooms import AdvertisedRoom, RoomStep, advertised_rooms
 from cosched.agents.protocol.advertisement import (
     AdvertisedHostClass,
     AdvertisedService,
@@ -17,6 +17,8 @@ from cosched.agents.protocol.advertisement import (
     estimate_end,
     shared_class,
 )
+from cosched.agents.protocol.letter_xml import write_letter
+from cosched.agents.protocol.letters import Advertisement, Letter
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.handovers import DocumentShape, TaskDocument
 from cosched.prediction.profile import PredictionSource, Profile
@@ -129,3 +131,18 @@ def test_free_cores_are_counted_as_of_now() -> None:
 def test_rooms_of_more_hosts_than_there_are_are_none() -> None:
     with pytest.raises(ValueError, match="not those of its hosts"):
         AdvertisedHostClass("h", (AvailabilityStep(0.0, 1),), advertised_rooms([[(0.0, SIZE)]] * 2))
+
+
+def test_no_service_is_larger_in_a_letter_than_it_says() -> None:
+    steps = tuple(RoomStep(3155759999.1234567, 65536, 1 << 30, 65536) for _ in range(16))
+    classes = (
+        shared_class('"' * 50, tuple(AdvertisedRoom(1, steps) for _ in range(64)), 1 << 30),
+        AdvertisedHostClass("\U0001f600" * 50, tuple(AvailabilityStep(1e9 + each, each + 1) for each in range(64))),
+        AdvertisedHostClass("", ()),
+    )
+    for service in (
+        AdvertisedService("d" * 64, 3155759999.1234567, 64, classes, ("&<>" * 9, "") * 500, manager="\t\n" * 9),
+        AdvertisedService("d", 0.0, 0, ()),
+    ):
+        one, none = (len(write_letter(Letter("a", "b", 1, 1, 1, Advertisement(told)))) for told in ((service,), ()))
+        assert one - none <= service.most_bytes
