@@ -1,4 +1,7 @@
-"""Addresses to listen on are unix sockets or ports: `parse_listen_address` reads one."""
+"""Addresses to listen on are unix sockets or ports: `parse_listen_address` reads one.
+
+`address_group` says which addresses of clients count as one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from cosched.errors import UserError
 
-__all__ = ["ListenAddress", "is_loopback_host", "parse_listen_address"]
+__all__ = ["ListenAddress", "address_group", "is_loopback_host", "parse_listen_address"]
 
 _TCP = re.compile(r"\[?(?P<host>[^\[\]]+)\]?:(?P<port>\d{1,5})", re.ASCII)
 _LONGEST_SOCKET = 107  # bytes that fit into sockaddr_un.sun_path beside its terminating zero
@@ -71,3 +74,18 @@ def is_loopback_host(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def address_group(address: str) -> str:
+    """Return an IPv4 address, or the /64 network of an IPv6 address; any other text as it is.
+
+    One client has all addresses of such a network.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    mapped = found.ipv4_mapped
+    return str(ipaddress.ip_network((str(found), 64), strict=False) if mapped is None else mapped)

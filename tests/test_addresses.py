@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.addresses import ListenAddress, parse_listen_address
+from cosched.addresses import ListenAddress, address_group, parse_listen_address
 from cosched.errors import UserError
 
 
@@ -33,3 +33,18 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_a_socket_path_must_fit_into_an_address() -> None:
     with pytest.raises(UserError, match="longer than 107 bytes"):
         parse_listen_address("unix:/" + "x" * 107)
+
+
+@pytest.mark.parametrize(
+    ("address", "group"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8::1:2:3:4", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("proxy", "proxy"),
+        ("[::1]:9", "[::1]:9"),
+    ],
+)
+def test_a_client_with_many_addresses_is_one(address: str, group: str) -> None:
+    assert address_group(address) == group

@@ -25,6 +25,7 @@ from cosched.access.proxies import TrustedProxies
 from cosched.access.rate_limits import RateLimits, RefusalLimits
 from cosched.access.sessions import Login, Sessions, identifier_of
 from cosched.access.tokens import Tokens, new_secret, signature
+from cosched.addresses import address_group
 from cosched.store.credentials import AuditEntry
 from cosched.user_names import is_user_name
 
@@ -166,7 +167,7 @@ class Authenticator:
         principal = identified.principal
         if principal is not None and principal.is_operator:
             return 0.0
-        who = f"user {principal.name}" if principal is not None else f"address {identified.address}"
+        who = f"user {principal.name}" if principal is not None else f"address {address_group(identified.address)}"
         return self._rates.take(who, self.now())
 
     def login(self, name: str, password: str, address: str) -> tuple[str, float]:
@@ -175,10 +176,11 @@ class Authenticator:
         Raises:
             LoginError: name or password are wrong, or wrong ones came too often.
         """
+        client = address_group(address)  # who has one address of IPv6 has many
         try:
-            self.accounts.check(name, password, address, self.now())
+            self.accounts.check(name, password, client, self.now())
         except LoginError as error:
-            left_out = self._refusals.left_out(address, self.now())
+            left_out = self._refusals.left_out(client, self.now())
             if left_out is not None:
                 who = Principal(name[:64], Role.USER, how=ProofOfIdentity.PASSWORD)
                 more = f" ({left_out} more refusals were not written down)" if left_out else ""

@@ -275,6 +275,19 @@ def test_of_very_many_refused_logins_few_are_written_down_and_the_others_counted
     assert "190 more refusals were not written down" in known.audit_log(1)[0].detail
 
 
+def test_wrong_passwords_from_the_addresses_of_one_network_are_one_clients() -> None:
+    """Whoever had an IPv6 network could try passwords without end, each from another address."""
+    known = access()
+    known.accounts.add("ann", WORD, Role.USER, 0.0)
+    said = []
+    for number in range(8):
+        with pytest.raises(LoginError) as caught:
+            known.login("ann", "a wrong password", f"2001:db8::{number}")
+        said.append("too many wrong passwords" in str(caught.value))
+    assert said == [False] * 5 + [True] * 3
+    assert known.login("ann", WORD, "2001:db8:0:1::1")
+
+
 def test_users_may_ask_so_often_and_operators_as_often_as_they_like() -> None:
     known = access(AccessSettings(requests=1.0))
     stranger = known.identify(evidence(peer=STRANGER))

@@ -7,7 +7,6 @@ Start at `ConnectionPlaces.admit`; `protocol.py` and `listener.py` use it.
 
 from __future__ import annotations
 
-import ipaddress
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["ConnectionLimits", "ConnectionPlaces", "Holder", "ServerLimits", "address_group"]
+__all__ = ["ConnectionLimits", "ConnectionPlaces", "Holder", "ServerLimits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +133,3 @@ class ConnectionPlaces:
         self.release(longest)
         longest.end()
         return True
-
-
-def address_group(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address.
-
-    One client has all addresses of such a network.
-    """
-    if ":" not in address:
-        return address
-    return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from cosched.addresses import address_group
 from cosched.api.problems import PROBLEM_MEDIA_TYPE
-from cosched.daemon.web.connections import address_group
 
 if TYPE_CHECKING:
     import socket

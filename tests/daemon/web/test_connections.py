@@ -2,9 +2,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import pytest
-
-from cosched.daemon.web.connections import ConnectionLimits, ConnectionPlaces, address_group
+from cosched.daemon.web.connections import ConnectionLimits, ConnectionPlaces
 
 _LIMITS = ConnectionLimits(most=4, most_each=2)
 
@@ -55,11 +53,3 @@ def test_only_the_total_binds_a_proxy() -> None:
     places = ConnectionPlaces(_LIMITS)
     assert not any(places.admit(AConnection("proxy", unbound=True)) for _ in range(4))
     assert places.admit(AConnection("proxy", unbound=True)).startswith("4 connections are open")
-
-
-@pytest.mark.parametrize(
-    ("address", "group"),
-    [("192.0.2.7", "192.0.2.7"), ("2001:db8::1:2:3:4", "2001:db8::/64"), ("fe80::1%eth0", "fe80::/64")],
-)
-def test_a_client_with_many_addresses_is_one(address: str, group: str) -> None:
-    assert address_group(address) == group
