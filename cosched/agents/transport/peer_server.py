@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cosched.addresses import address_group
 from cosched.agents.protocol.letter_xml import EDITION_HEADER, MAX_DOCUMENT_BYTES, SCHEMA_EDITION, read_letter
 from cosched.agents.transport import remote_output, tls
 from cosched.agents.transport.remote_output import PeerReply
@@ -40,7 +41,8 @@ _log = structlog.get_logger("cosched.agents")
 
 _MAX_CONNECTIONS = 64  # of neighbours, served at once
 _MAX_UNPROVED = 64  # connections that have not proved yet whose they are
-_MAX_UNPROVED_OF_ONE = 16  # of these, from one address: a stranger there leaves room for neighbours elsewhere
+# Of these, from one address or network of IPv6: a stranger there leaves room for neighbours elsewhere.
+_MAX_UNPROVED_OF_ONE = 16
 _REFUSALS_LOGGED = 60.0  # seconds between two lines on refused connections
 
 
@@ -129,6 +131,7 @@ class PeerServer:
     @contextlib.contextmanager
     def unproved_slot(self, address: str) -> Iterator[bool]:
         """Count a connection until it has proved whose it is; gives False where there are too many."""
+        address = address_group(address)
         with self._guard:
             free = self._unproved[address] < _MAX_UNPROVED_OF_ONE and self._unproved.total() < _MAX_UNPROVED
             self._unproved[address] += free

@@ -89,6 +89,13 @@ def test_strangers_leave_room_for_neighbours_and_fill_no_log(server: PeerServer,
     assert [line["event"] for line in lines].count("refused a connection") == 1
 
 
+def test_a_stranger_with_a_network_of_addresses_leaves_room_as_well(server: PeerServer) -> None:
+    with contextlib.ExitStack() as held:
+        taken = [held.enter_context(server.unproved_slot(f"2001:db8::{number}")) for number in range(64)]
+        assert taken.count(True) == 16
+        assert held.enter_context(server.unproved_slot("2001:db8:0:1::1"))
+
+
 def test_we_talk_to_nobody_who_only_listens_at_the_right_place(server: PeerServer, a: Identity, tmp_path: Path) -> None:
     other = an_identity(tmp_path, "other")
     with pytest.raises(ssl.SSLError):
