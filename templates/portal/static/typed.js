@@ -14,13 +14,19 @@
   function changed(field) {
     if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
     if (field.type === "file") return field.files.length > 0;
+    if (field.multiple && field.options) return [...field.options].some((each) => each.selected !== each.defaultSelected);
     if (field.options) return field.selectedIndex !== Math.max(0, [...field.options].findIndex((each) => each.defaultSelected));
     return field.type !== "hidden" && "defaultValue" in field && field.value !== field.defaultValue;
   }
 
+  function valueOf(field) {
+    if (field.type === "checkbox" || field.type === "radio") return field.checked;
+    return field.multiple && field.options ? [...field.selectedOptions].map((each) => each.value) : field.value;
+  }
+
   function typedInto(form) {
     const fields = [...form.elements].filter(mayKeep);
-    return [form.getAttribute("action"), fields.map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value])];
+    return [form.getAttribute("action"), fields.map((field) => [field.name, valueOf(field)])];
   }
 
   const typed = () => [...document.forms].filter((form) => ours(form) && [...form.elements].some(changed));
@@ -28,10 +34,14 @@
   function typeInto([action, fields], marked) {
     const form = [...document.forms].find((each) => ours(each) && each.getAttribute("action") === action);
     if (!form) return;
+    const left = [...form.elements].filter(mayKeep); // several may have one name: they come in their order
     for (const [name, value] of fields) {
-      const field = form.elements[name];
-      if (!(field instanceof Element) || value === (field.type === "checkbox" ? field.checked : field.value)) continue;
-      if (field.type === "checkbox") field.checked = value;
+      const place = left.findIndex((each) => each.name === name);
+      if (place < 0) continue;
+      const [field] = left.splice(place, 1);
+      if (JSON.stringify(value) === JSON.stringify(valueOf(field))) continue;
+      if (typeof value === "boolean") field.checked = value;
+      else if (Array.isArray(value)) for (const each of field.options) each.selected = value.includes(each.value);
       else field.value = value;
       for (let box = field.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
       field.dispatchEvent(new Event("input", { bubbles: true }));

@@ -43,6 +43,26 @@ def test_an_administrator_keeps_tasks_off_a_host(visitor: Visitor) -> None:
     page.wait_for_selector("text=No host is reserved")
 
 
+def test_all_that_was_chosen_is_there_again_where_a_form_is_refused(visitor: Visitor) -> None:
+    """Of several hosts the first alone was, and of a token's scopes the usual ones: the next try asked for those."""
+    page = visitor.go("/administration")
+    page.select_option("#host", ["host03", "host04", "host05"])
+    page.fill("[name=end] >> nth=0", "2020-01-01T00:00")
+    page.click("button:text-is('Reserve')")
+    page.wait_for_url("**refused=**")
+    chosen = "[...document.querySelectorAll('#host option:checked')].map(each => each.value)"
+    assert page.evaluate(chosen) == ["host03", "host04", "host05"]
+    page = visitor.go("/account")
+    page.uncheck("#scope-submit")
+    page.check("#scope-metrics")
+    page.fill("[name=days]", "36500")
+    page.evaluate("document.querySelector('[name=days]').form.noValidate = true")
+    page.click("form:has([name=days]) button:not([name])")
+    page.wait_for_url("**refused=**")
+    ticked = "[...document.querySelectorAll('[name=scope]:checked')].map(each => each.value)"
+    assert page.evaluate(ticked) == ["read", "metrics"]
+
+
 def test_an_administrator_tells_everybody_something(visitor: Visitor, browser: Browser, busy: Site) -> None:
     with visiting(browser, busy) as other:
         page = other.go("/tasks")
