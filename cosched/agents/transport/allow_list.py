@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["PeerAllowList", "PeerEntry", "read_peer_entry"]
 
 _MAX_BYTES = 64 << 10
-_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):(?P<port>\d{1,5})")
+# With a part of its name that is empty or too long nobody is even asked where the host is: that is no OSError.
+_ADDRESS = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9][A-Za-z0-9-]{0,62}(\.[A-Za-z0-9-]{1,63}){0,126}\.?):(?P<port>[0-9]{1,5})"
+)
 
 
 class PeerEntry(BaseModel):

@@ -65,7 +65,9 @@ def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, wor
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", ["b", "b:99999", "b:0", "http://b:1", "b:1/x"])
+@pytest.mark.parametrize(
+    "address", ["b", "b:99999", "b:0", "http://b:1", "b:1/x", "b..example:1", f"{64 * 'b'}.example:1"]
+)
 def test_an_address_is_host_and_port(tmp_path: Path, address: str) -> None:
     path = tmp_path / "b.toml"
     path.write_text(an_entry(address=address).text)
