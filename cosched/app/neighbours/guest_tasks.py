@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from cosched import evaluation
+from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
 from cosched.agents.tickets import describe_task
 from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.app.neighbours.forwarding_status import forwarding_obstacle
@@ -312,6 +313,15 @@ def _refused_subject(document: TaskDocument) -> str:
     return f"the application {document.application!r} is" if document.application else "commands of others are"
 
 
+def _travels(document: TaskDocument) -> bool:
+    """Return whether every neighbour can be sent a document: its text is of XML, and no more than that of a letter."""
+    try:
+        read_task_document(write_task_document(document))
+    except UserError:
+        return False
+    return True
+
+
 def _users_profile(seconds: tuple[float, ...]) -> Profile | None:
     """Return a user's own figures as a profile; None if they allow no host count.
 
@@ -335,7 +345,7 @@ class ModelKnowledge:
         self._closed = False
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
-        """Return the task's document, with its model; None where it cannot run elsewhere."""
+        """Return the task's document, with its model; None where it cannot run elsewhere, or no letter holds it."""
         if task.profile is None or forwarding_obstacle(task):
             return None
         entry = self._entry(task)
@@ -346,7 +356,8 @@ class ModelKnowledge:
                 document = self._modelled(task, hosts)
             except (CoschedError, OSError):
                 return None  # its model has gone from the catalogue, or is at fault by now
-        return document if entry is not None else replace(document, application="")
+        document = document if entry is not None else replace(document, application="")
+        return document if _travels(document) else None
 
     def _entry(self, task: Task) -> CatalogueEntry | None:
         """Return the catalogue's entry that a task runs unchanged; a command has its name alone."""

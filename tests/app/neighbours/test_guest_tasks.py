@@ -4,7 +4,7 @@ import math
 import os
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -322,6 +322,21 @@ def test_of_processes_of_which_one_shape_is_left_that_one_travels(home: Domain, 
     guest = away_and_back(request, home, there, nodes(2, 8), nodes(4, 64))
     assert shapes(guest) == {(2, 8): 30.0}
     assert (guest.spec.processes_per_host, guest.spec.memory, guest.alternatives) == (8, 2048, ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"environment": {"PS1": "\x1b[1m$ "}},
+        {"environment": {f"V{number}": "" for number in range(1001)}},
+        {"time_limit": 1e10},
+    ],
+)
+def test_a_task_that_no_letter_holds_is_not_offered(home: Domain, change: dict[str, Any]) -> None:
+    """It was offered again and again, and each neighbour "has not answered", or refused the letter."""
+    task = change_task(a_task(home), command=("/bin/own",))
+    assert home.knowledge.document(task, 8) is not None
+    assert home.knowledge.document(change_task(task, **change), 8) is None
 
 
 def test_how_long_shapes_take_elsewhere_is_known_of_figures_alone(home: Domain) -> None:
