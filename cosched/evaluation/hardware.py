@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Hardware", "load_hardware"]
 
 
-_MOST_PROCESSORS = 10_000
-
-
 @dataclass(frozen=True, eq=False)
 class Hardware:
     """A checked hardware configuration. Compared by identity.
@@ -138,8 +135,6 @@ def _hardware_of(config: Config, overlaid: Mapping[str, float]) -> Hardware:
     operations = _numbers(groups, "clc")
     messages = {group: _message(groups[group], curves.get(group)) for group in MESSAGE_GROUPS if group in groups}
     processors = groups.get("hardware", {}).get("processors", 1.0)
-    if not (isinstance(processors, float) and 1 <= processors <= _MOST_PROCESSORS and processors == int(processors)):
-        fail(config.source, config.at, f"processors is {processors}: a host has 1 to {_MOST_PROCESSORS}")
     memory = described_memory(groups[MEMORY_GROUP], curves.get(MEMORY_GROUP, ())) if MEMORY_GROUP in groups else None
     return Hardware(
         config.name,

@@ -56,6 +56,7 @@ LONG_MESSAGE_SETTING = "long_message"
 """The size above which the settings with the prefix `long_` hold."""
 
 _MOST_HOSTS = 100_000
+_MOST_PROCESSORS = 10_000
 
 _COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in MESSAGE_COSTS for letter in "ABCDE")
 _REQUIRED = tuple(latency for latency, _ in COST_SETTINGS.values())
@@ -77,6 +78,7 @@ def check_config(config: Config) -> list[Diagnostic]:
         groups = setting_values(config, findings.report)
         for fault_at, message in (
             *_hosts(config, groups.get(HOSTS_GROUP, {})),
+            *_processors(config, groups.get("hardware", {})),
             *_negative(config, groups),
             *_overfull(config, groups),
             *_shrinking(config, groups.get(MEMORY_GROUP, {})),
@@ -97,6 +99,15 @@ def _negative(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -
             a, b, c, d, e = (item if isinstance(item, float) else 0.0 for item in settings)
             if a < 0 or e < 0 or min(b, b + c * a, d + e * a) < 0:
                 yield group, f"DD_{cost}_A to E of {group.name} make messages of some size cost less than nothing"
+
+
+def _processors(config: Config, found: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
+    """Yield where a host has a number of processors that there is not."""
+    given = [setting for group in config.groups if group.name == "hardware" for setting in group.settings]
+    for setting in given:
+        count = found.get(setting.name, 1.0) if setting.name == "processors" else 1.0
+        if not (isinstance(count, float) and 1 <= count <= _MOST_PROCESSORS and count == int(count)):
+            yield setting.value, f"processors is {count}: a host has 1 to {_MOST_PROCESSORS}"
 
 
 def _overfull(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -> Iterable[tuple[Node, str]]:
@@ -125,6 +136,7 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
     for node, name, earlier in _doubles([(group, group.name) for group in config.groups]):
         report(node, f"group {name} is already given in line {earlier}")
     seen: set[str] = set(config.lost)
+    texts: set[str] = set()
     known: dict[str, Dimension | None] = {}
     dimensions = Dimensions(known, (), report)
     for group in config.groups:
@@ -134,9 +146,10 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
         for node, name, earlier in _doubles([(setting, setting.name) for setting in group.settings]):
             report(node, f"{name} is already given in line {earlier}")
         for setting in group.settings:
-            for fault_at, message in _setting(group, setting, seen):
+            for fault_at, message in _setting(group, setting, seen, texts):
                 report(fault_at, message)
             seen.add(setting.name)
+            (texts.add if isinstance(setting.value, Text) else texts.discard)(setting.name)
             known[setting.name] = dimensions.of(setting.value)
             message = misfit(known[setting.name], _dimension(group.name, setting.name))
             if message and group.name != "hardware":
@@ -228,7 +241,7 @@ def _hosts(config: Config, counts: Mapping[str, float | str]) -> Iterable[tuple[
         yield group, f"{HOSTS_GROUP} lists none: write the name of a configuration = how many hosts"
 
 
-def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:
+def _setting(group: Group, setting: Assign, seen: set[str], texts: set[str]) -> Iterable[tuple[Node, str]]:
     message = _unknown(group.name, setting.name)
     if message:
         yield setting, message
@@ -238,6 +251,8 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
         return
     for node, _ in walk(setting.value):
         match node:
+            case Name() if node.id in texts:
+                yield node, f"a number is needed here: {node.id} is a text"
             case Name() if node.id not in seen:
                 yield node, f"{node.id} has no value yet{suggestion(node.id, seen)}"
             case Invoke() if node.name not in FUNCTION_ARITIES:
