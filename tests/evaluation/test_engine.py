@@ -412,3 +412,12 @@ def test_a_serial_program_leaves_the_other_processors_of_its_host_idle(
     assert stated.above.tolist() == pytest.approx([0.1])
     with pytest.raises(CountError, match="is for 1 processors"):
         profile(application, host, [2])
+
+
+def test_nothing_may_be_repeated_more_often_than_a_list_could_be(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    application = model("""include nothing;
+        proc exec init { var numeric: i; for (i = 1; i <= 1e300; i = i + 1) call nothing; step cpu { confdev 5; } }
+        } subtask nothing { proc exec init { }""")
+    assert seconds(application, plain) == pytest.approx(5e-6)

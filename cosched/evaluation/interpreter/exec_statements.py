@@ -296,7 +296,8 @@ class ExecCompiler:
             body(frame)
             turn = run.program[before:]
             run.budget.spend(len(turn) * turns // _SEGMENTS_A_STEP, self._source, statement.at)
-            run.program.extend(turn * (turns - 1))
+            if turn:  # nothing may be repeated more often than a list could be
+                run.program.extend(turn * (turns - 1))
 
     def _expand(self, frame: Frame, parts: CountedLoop, bounds: _Bounds, body: CompiledBlock, *, alike: bool) -> bool:
         """Carry out all turns of a loop at once, each as a separate lane."""
