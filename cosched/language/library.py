@@ -34,7 +34,7 @@ def find(name: str, suffix: str, library: Sequence[Path], beside: Path | None = 
     Case, `_` and `-` do not count for hardware: the papers write SgiOrigin2000 for sgi_origin2000.hmcl.
     """
     folders = ([beside] if beside else []) + list(_folders(suffix, library))
-    exact = next((folder / f"{name}{suffix}" for folder in folders if (folder / f"{name}{suffix}").is_file()), None)
+    exact = next((path for folder in folders if _is_file(path := folder / f"{name}{suffix}")), None)
     if exact or suffix != ".hmcl":
         return exact
     wanted = _plain(name)
@@ -92,6 +92,13 @@ def _folders(suffix: str, library: Sequence[Path]) -> Iterator[Path]:
 
 def _files(folder: Path, suffix: str) -> list[Path]:
     return sorted(folder.glob(f"*{suffix}")) if folder.is_dir() else []
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is longer than any file's
+        return False
 
 
 def _plain(name: str) -> str:

@@ -51,3 +51,8 @@ def test_an_unknown_name_lists_what_there_is(library: Path) -> None:
     with pytest.raises(UserError, match="no hardware 'small' beside the model or in the library"):
         locate("small", ".hmcl", "hardware", [library], library / "applications")
     assert locate("./zzz.psl", ".psl", "application", [library]).name == "zzz.psl"
+
+
+def test_a_name_longer_than_any_files_is_not_found(library: Path) -> None:
+    assert find(300 * "a", ".psl", [library], library) is None
+    assert find(300 * "a", ".hmcl", [library], library) is None
