@@ -46,6 +46,8 @@ __all__ = [
 
 _MOST_HOSTS = 1_000_000
 _MOST_TURNS = 1_000_000
+_MOST_TRIES = 200_000  # configurations that are looked at, whether a way leads through them or not
+_MOST_FAULTS = 200
 _ROUNDING = 1e-9  # of a quality that is worked out
 _SECOND = 1e6  # microseconds
 
@@ -121,6 +123,8 @@ def tunable_paths(item: Object, given: Mapping[str, float], fixed: Mapping[str, 
 
     def report(node: Node, message: str) -> None:
         faults.setdefault((node.at, message), node)
+        if len(faults) >= _MOST_FAULTS:
+            raise _TooManyWays
 
     found = _PathFinder(item, procedure, given, fixed, report).paths()
     if faults:
@@ -219,6 +223,7 @@ class _PathFinder:
         self._fixed = fixed
         self._report = report
         self._stages = 0
+        self._tries = 0
         self._initial = {
             declared.name: declared.value
             for group in item.variables
@@ -229,12 +234,12 @@ class _PathFinder:
     def paths(self) -> tuple[TunablePath, ...]:
         """Return the ways; what is wrong is reported, and the ways that it is on are left out."""
         way = _Way({})
-        for name, expression in self._initial.items():
-            found = self._value(expression, way)
-            if found is not None:
-                way = way.having({**way.values, name: found})
-        way = way.having({**way.values, **self._fixed})
         try:
+            for name, expression in self._initial.items():
+                found = self._value(expression, way)
+                if found is not None:
+                    way = way.having({**way.values, name: found})
+            way = way.having({**way.values, **self._fixed})
             ends = self._sequence(self._procedure.body, [way])  # type: ignore[arg-type]  # its kind says which it has
         except _TooManyWays:
             return ()
@@ -251,9 +256,14 @@ class _PathFinder:
 
     def _sequence(self, statements: Sequence[Tunable], ways: list[_Way]) -> list[_Way]:
         for statement in statements:
-            ways = [further for way in ways for further in self._statement(statement, way)]
+            found: list[_Way] = []
+            for further in (further for way in ways for further in self._statement(statement, way)):
+                found.append(further)
+                if len(found) > MOST_CHAINS:  # at once: a stage may offer thousands for each of a thousand ways
+                    raise self._too_many(statement)
+            ways = found
             self._stages += len(ways)
-            if len(ways) > MOST_CHAINS or self._stages > MOST_STAGES:
+            if self._stages > MOST_STAGES:
                 raise self._too_many(statement)
         return ways
 
@@ -276,16 +286,25 @@ class _PathFinder:
 
     def _stage(self, stage: TaskStage, way: _Way) -> Iterator[_Way]:
         for configuration in stage.configurations:
+            self._try(configuration)
             offered = [self._offered(given, way) for given in configuration.values]
             if len(offered) != len(stage.parameters) or math.prod(map(len, offered)) > MOST_CHAINS:
                 if len(offered) == len(stage.parameters):
                     raise self._too_many(configuration)
                 continue  # reported with the faults of the procedure
             names = [parameter.id for parameter in stage.parameters]
-            for values in product(*offered):
-                sets = dict(zip(names, values, strict=True))
-                if all(self._fixed.get(name, number) == number for name, number in sets.items()):
-                    yield from self._configured(stage, configuration, sets, way)
+            left = (
+                [number for number in numbers if self._fixed.get(name, number) == number]
+                for name, numbers in zip(names, offered, strict=True)
+            )
+            for values in product(*left):
+                self._try(configuration)
+                yield from self._configured(stage, configuration, dict(zip(names, values, strict=True)), way)
+
+    def _try(self, configuration: TaskConfiguration) -> None:
+        self._tries += 1
+        if self._tries > _MOST_TRIES:
+            raise self._too_many(configuration)
 
     def _configured(
         self, stage: TaskStage, configuration: TaskConfiguration, sets: Mapping[str, float], way: _Way
@@ -347,7 +366,7 @@ class _PathFinder:
             return []
         return [first * step**turn if given.geometric else first + turn * step for turn in range(int(count))]
 
-    def _select(self, select: TaskSelect, way: _Way) -> list[_Way]:
+    def _select(self, select: TaskSelect, way: _Way) -> Iterator[_Way]:
         way = self._having_read([arm.condition for arm in select.arms], way)
         held = [self._value(arm.condition, way) for arm in select.arms]
         if all(number == 0 for number in held):
@@ -358,14 +377,13 @@ class _PathFinder:
                 f"no arm of this task_select holds{' where ' if where else ''}{where}: add a `when` for it, or do not "
                 "set that",
             )
-        found: list[_Way] = []
         for arm, holds in zip(select.arms, held, strict=True):
             for end in self._sequence(arm.body, [way]) if holds else ():
                 after: _Way | None = end
                 for assign in arm.finals:
                     after = None if after is None else self._assigned(assign.name, assign.value, after)
-                found += [] if after is None else [after]
-        return found
+                if after is not None:
+                    yield after
 
     def _assigned(self, name: str, expression: Expression, way: _Way) -> _Way | None:
         way = self._having_read([expression], way)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -193,3 +194,21 @@ def test_the_ways_are_those_of_every_sequence_of_choices(body: str) -> None:
         stages = rows(path.elements)
         assert [stage[:2] for stage in stages] == [stage[:2] for stage in way]
         assert [stage[2] for stage in stages] == pytest.approx([stage[2] for stage in way])
+
+
+MANY = ", ".join(30 * ["({1 .. 900}, {1, 1 s}, 1)"])
+
+
+@pytest.mark.parametrize(
+    ("body", "least"),
+    [
+        ("task a [] [g] [({1 .. 900}, {1, 1 s}, 1)]; task b [] [d] [({1 .. 900}, {1, 1 s}, 1)];", 1),
+        (f"task_select {{ {30 * 'when (1) task a [] [g] [({1 .. 900}, {1, 1 s}, 1)]; '} }}", 1),
+        (f"task a [] [g] [{MANY.replace('{1, 1 s}', '{g - 900.5, 1 s}')}];", 200),
+    ],
+)
+def test_ways_are_bounded_while_they_are_found(body: str, least: int) -> None:
+    """A thousand ways with as many choices each were all followed before they were counted."""
+    before = process_time()
+    assert len(faults(body)) >= least
+    assert process_time() - before < 2

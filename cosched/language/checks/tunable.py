@@ -7,6 +7,7 @@ by `cosched.language.tunable_paths`, which is carried out with the parameters' d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cosched.language.arithmetic import UndefinedError, constant, value
@@ -231,12 +232,13 @@ class _TunableChecker:
                 return f"{node.name}() is not constant: {can}"
             case Name() if node.id == PROCESSORS:
                 return f"{PROCESSORS} is not constant: {can}"
-            case Name() if node.id in self.assigned():
+            case Name() if node.id in self.assigned:
                 return f"{node.id} is not constant, as a procedure assigns it: {can}"
             case Element() | Vector():
                 return f"a vector is not constant: {can}"
         return ""
 
+    @cached_property
     def assigned(self) -> set[str]:
         """Return the variables of the application that its other procedures assign."""
         return {
