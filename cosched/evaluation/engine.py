@@ -18,7 +18,14 @@ from cosched.evaluation.clocks.deadlock import deadlock
 from cosched.evaluation.clocks.matching import UnmatchedError
 from cosched.evaluation.clocks.pricing import Prices
 from cosched.evaluation.clocks.steps import merge_classes
-from cosched.evaluation.interpreter.programs import compiled_application, initial, on_hosts, one_by_one, program
+from cosched.evaluation.interpreter.programs import (
+    MOST_TOGETHER,
+    compiled_application,
+    initial,
+    on_hosts,
+    one_by_one,
+    program,
+)
 from cosched.evaluation.layout import TooFewHostsError, layout, most_hosts
 from cosched.evaluation.sites import sites
 from cosched.language.diagnostics import ModelError
@@ -137,10 +144,10 @@ def _together(
         LanesDifferError: it is not for that, or covers none of the numbers for all that is known before `init`.
         UnmatchedError: steps wait for one another.
     """
-    whole = layout(hardware, hosts)
+    whole, before = layout(hardware, hosts), Budget(MOST_TOGETHER)
     starts = [
         [
-            initial(application, compiled_application(application, kind), count, given)
+            initial(application, compiled_application(application, kind), count, given, before)
             for count in whole.processors.tolist()
         ]
         for kind in whole.classes

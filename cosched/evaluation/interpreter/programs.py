@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["compiled_application", "initial", "initial_frame", "on_hosts", "one_by_one", "program"]
+__all__ = ["MOST_TOGETHER", "compiled_application", "initial", "initial_frame", "on_hosts", "one_by_one", "program"]
 
 
 @lru_cache(maxsize=64)
@@ -82,15 +82,17 @@ def one_by_one(
 
 
 def initial(
-    application: Application, item: CompiledObject, count: int, given: Mapping[str, float]
+    application: Application, item: CompiledObject, count: int, given: Mapping[str, float], budget: Budget
 ) -> dict[str, Value] | None:
     """Return the application's variables before `init`, or None.
 
-    It is None where they do not tell whether the count is covered.
+    It is None where they do not tell whether the count is covered, or where to give them their values takes steps.
     """
     try:
-        state = initial_frame(application, item, count, given, Budget())
-        return state.values if _check_count(item, state, count, late=False) else None
+        state = initial_frame(application, item, count, given, budget)
+        if state.lanes.collector.pending or not _check_count(item, state, count, late=False):
+            return None
+        return state.values
     except (UserError, RecursionError):
         return None
 
@@ -169,8 +171,8 @@ def _without_cost(linked: Linked, node: Node, hardware: Hardware, own: str) -> D
     return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {what}{lacking}")
 
 
-# Above this a model is likely not to end, or is quicker one number of hosts at a time; less than a second.
-_MOST_TOGETHER = 400_000
+MOST_TOGETHER = 400_000
+"""Steps above which a model is likely not to end, or is quicker one number of hosts at a time; less than a second."""
 
 
 def program(
@@ -193,7 +195,7 @@ def program(
         LanesDifferError: some numbers of hosts cannot go on with the others, or the model has a fault on one.
     """
     item = compiled_application(application, hardware)
-    whole = ProgramRun(Budget(_MOST_TOGETHER), steps // 10, expand=True)
+    whole = ProgramRun(Budget(MOST_TOGETHER), steps // 10, expand=True)
     run = ObjectRun(whole, hosts, np.cumsum(hosts) - hosts)
     try:
         with np.errstate(all="ignore"):  # what is not finite is looked for

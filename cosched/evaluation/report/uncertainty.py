@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.evaluation.application import checked_parameters
-from cosched.evaluation.budget import Budget, CountError, fail
+from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, fail
 from cosched.evaluation.interpreter.programs import compiled_application, initial_frame, on_hosts
 from cosched.evaluation.layout import TooFewHostsError, layout
 from cosched.language.diagnostics import ModelError
@@ -99,10 +99,11 @@ def _stated(
         return None
     value, at = found
     stated: NDArray[np.float64] = np.zeros(len(hosts))
+    budget = Budget(DEFAULT_STEPS * math.ceil(len(hosts) / 16))
     for index, count in enumerate(hosts):
         try:
             processors = int(layout(hardware, [count]).processors[0])
-            stated[index] = value(initial_frame(application, item, processors, given, Budget()))
+            stated[index] = value(initial_frame(application, item, processors, given, budget))
         except (CountError, TooFewHostsError):
             continue
         except ModelError as fault:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.evaluation import CountError
+from cosched.evaluation import CountError, profile
 from cosched.evaluation.budget import Budget, LanesDifferError, TooManyStepsError
 from cosched.evaluation.clocks.clocks import timed_segments
 from cosched.evaluation.clocks.pricing import Prices
@@ -26,16 +26,20 @@ def test_variables_before_init(model: Model, plain: Hardware) -> None:
     application = model("var numeric: a = Nproc + b, b = 2, c; proc exec init { c = 1; }")
     with pytest.raises(ModelError, match="variable b has no value"):
         initial_frame(application, compiled_application(application, plain), 4, {}, Budget())
-    assert initial(application, compiled_application(application, plain), 4, {}) is None
-    assert initial(application, compiled_application(application, plain), 4, {"b": 5.0}) == {"Nproc": 4, "a": 9, "b": 5}
+    assert initial(application, compiled_application(application, plain), 4, {}, Budget()) is None
+    assert initial(application, compiled_application(application, plain), 4, {"b": 5.0}, Budget()) == {
+        "Nproc": 4,
+        "a": 9,
+        "b": 5,
+    }
 
 
 def test_the_grid_fits_the_number_and_what_the_user_fixed(model: Model, plain: Hardware) -> None:
     application = model('var numeric: i, j; option { decompose = "i, j"; } proc exec init { }')
     item = compiled_application(application, plain)
-    assert initial(application, item, 12, {}) == {"Nproc": 12, "i": 4, "j": 3}
-    assert initial(application, item, 12, {"j": 6.0}) == {"Nproc": 12, "i": 2, "j": 6}
-    assert initial(application, item, 12, {"j": 5.0}) is None
+    assert initial(application, item, 12, {}, Budget()) == {"Nproc": 12, "i": 4, "j": 3}
+    assert initial(application, item, 12, {"j": 6.0}, Budget()) == {"Nproc": 12, "i": 2, "j": 6}
+    assert initial(application, item, 12, {"j": 5.0}, Budget()) is None
     with pytest.raises(CountError, match="12 hosts cannot be split with i, j fixed to 5 in product"):
         initial_frame(application, item, 12, {"j": 5.0}, Budget())
 
@@ -43,8 +47,8 @@ def test_the_grid_fits_the_number_and_what_the_user_fixed(model: Model, plain: H
 def test_a_number_that_the_model_is_not_for_has_no_beginning(model: Model, plain: Hardware) -> None:
     application = model("include hardware; var numeric: n = 4; link { hardware: Nproc = n; } proc exec init { }")
     item = compiled_application(application, plain)
-    assert initial(application, item, 4, {}) == {"Nproc": 4, "n": 4}
-    assert initial(application, item, 5, {}) is None
+    assert initial(application, item, 4, {}, Budget()) == {"Nproc": 4, "n": 4}
+    assert initial(application, item, 5, {}, Budget()) is None
 
 
 def test_an_error_says_on_how_many_hosts() -> None:
@@ -125,3 +129,19 @@ def test_too_many_steps_are_told_apart(model: Callable[[str], Application], plai
     application = model("var numeric: i; proc exec init { for (i = 1; i <= 99; i = i + 1) step cpu { confdev 1; } }")
     with pytest.raises(TooManyStepsError):
         clocks(application, plain, steps=200)
+
+
+def test_a_default_that_takes_steps_is_left_to_one_number_of_hosts_at_a_time(model: Model, plain: Hardware) -> None:
+    """Side by side the steps of its function were lost: the program took 1 us in place of 3."""
+    application = model("""var numeric: x = f(); proc exec init { step cpu { confdev 1; } }
+        proc exec f { step cpu { confdev 2; } return 1; }""")
+    assert profile(application, plain, [1, 2]) == pytest.approx([3e-6, 3e-6])
+
+
+def test_what_defaults_take_is_bounded_for_all_numbers_of_hosts_together(model: Model, plain: Hardware) -> None:
+    application = model("""var numeric: x = f(); proc exec init { }
+        proc exec f { var numeric: i; for (i = 0; i < 1000; i = i + 1) i = i + 0; return 1; }""")
+    item, budget = compiled_application(application, plain), Budget(100_000)
+    found = [initial(application, item, count, {}, budget) for count in range(1, 1000)]
+    assert found[0] is not None
+    assert found[-1] is None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cosched.evaluation import error
+from cosched.evaluation.report import uncertainty
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -78,3 +79,14 @@ def test_noise_of_the_hardware_adds_to_a_stated_error(model: Callable[[str], App
     assert found.above.tolist() == pytest.approx([0.05 * 1.645] * 2)
     assert found.below.tolist() == pytest.approx([(0.1**2 + (0.05 * 1.645) ** 2) ** 0.5] * 2)
     assert error(model("proc exec init { }"), noisy, [1]) is None
+
+
+def test_what_an_error_takes_is_bounded_for_all_numbers_of_hosts_together(
+    model: Callable[[str], Application], plain: Hardware, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    application = model("""option { error = f(); } proc exec init { }
+        proc exec f { var numeric: i; for (i = 0; i < 1000; i = i + 1) i = i + 0; return 0.1; }""")
+    monkeypatch.setattr(uncertainty, "DEFAULT_STEPS", 10_000)
+    assert error(application, plain, [1]) is not None
+    with pytest.raises(ModelError, match="stopped here after 20000 steps"):
+        error(application, plain, range(1, 33))
