@@ -48,7 +48,7 @@ class CarriedCosts:
     error: float
 
 
-def carried(blocks: Mapping[str, float], old: Hardware, new: Hardware) -> CarriedCosts:
+def carried(blocks: Mapping[str, float], old: Hardware, new: Hardware, off: float = 0.0) -> CarriedCosts:
     """Return what blocks cost on other hosts.
 
     A cost beyond a cache goes by the ratio of memory there, all others by that of operations. The error covers the
@@ -58,6 +58,7 @@ def carried(blocks: Mapping[str, float], old: Hardware, new: Hardware) -> Carrie
         blocks: microseconds on the old hosts, by name.
         old: the hosts that they were learnt on.
         new: the others.
+        off: part of the run time that the costs on the old hosts may be off, where they are a guess themselves.
 
     Raises:
         UserError: too few operations were measured on both.
@@ -79,7 +80,7 @@ def carried(blocks: Mapping[str, float], old: Hardware, new: Hardware) -> Carrie
         {name: cost * math.exp(far if _BEYOND.fullmatch(name) else usual) for name, cost in blocks.items()},
         math.exp(usual),
         None if memory is None else (math.exp(memory[0]), math.exp(memory[-1])),
-        min(error, _MOST_ERROR),
+        min((1 + off) * (1 + error) - 1, _MOST_ERROR),
     )
 
 
@@ -87,7 +88,7 @@ def _memory_ratios(old: Hardware, new: Hardware) -> tuple[float, ...] | None:
     """Return logarithms of the ratios of bytes moved near the processor, in a larger cache, and beyond all of them."""
     if old.memory is None or new.memory is None:
         return None
-    most = _FAR * max(_MIDDLE, *(size for each in (old.memory, new.memory) for size in each.sizes[-1:]))
+    most = _FAR * max([_MIDDLE, *(size for each in (old.memory, new.memory) for size in each.sizes[-1:])])
     return tuple(
         math.log(float(new.memory.time(1.0, size)) / float(old.memory.time(1.0, size)))
         for size in (_NEAR, _MIDDLE, most)

@@ -65,3 +65,13 @@ def test_without_memory_operations_decide_alone() -> None:
 def test_too_few_operations_in_common_are_refused() -> None:
     with pytest.raises(UserError, match="node_a and node_b have 1 costs of operations in common, and 5 are needed"):
         carried(BLOCKS, OLD, Hardware("node_b", {"AFDL": 1e-3, "SQRT": 1.0}, {}))
+
+
+def test_hosts_whose_caches_nobody_told_have_the_ratio_of_their_main_memory() -> None:
+    plain = Memory(("main",), (), (1e-4,))
+    old, new = replace(OLD, memory=plain), replace(other(2, 1, 1), memory=replace(plain, a_byte=(3e-4,)))
+    assert carried(BLOCKS, old, new).memory == pytest.approx((3, 3))
+
+
+def test_a_guess_made_of_a_guess_is_surer_of_neither() -> None:
+    assert carried(BLOCKS, OLD, other(2, 2, 2), 0.5).error == pytest.approx(1.5 * 1.25 - 1)

@@ -43,7 +43,7 @@ def carry(
     old, new = _known(name, model.parent), _known(to, model.parent)
     own = f"{application.name}."
     blocks = {key.removeprefix(own): cost for key, cost in old.blocks.items() if key.startswith(own)}
-    blocks.pop(BLOCK_ERROR, None)
+    off = blocks.pop(BLOCK_ERROR, 0.0)
     if not blocks:
         raise UserError(
             f"{old.name} has no costs of blocks of {application.name}: "
@@ -54,7 +54,7 @@ def carry(
     file = model.parent / f"{new.name}.d" / f"{application.name}.hmcl"
     if file.exists() and _TOOL not in read_text(file):
         raise UserError(f"{file} has costs of its own, which are better: move it away if you want a guess in its place")
-    found = carried(blocks, old, new)
+    found = carried(blocks, old, new, off)
     told = (
         f"{application.name} on {new.name}: a guess by `{_TOOL}` from {old.name}; no run was seen here. "
         f"`{FIT} --blocks` learns costs from runs"
