@@ -5,7 +5,6 @@ Start at `Samples`.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,13 +25,11 @@ class Samples:
 
     def __init__(self, values: Mapping[str, Sequence[float]] | None = None) -> None:
         """Begin with the samples of earlier runs, if there are any."""
-        self._values: dict[str, list[float]] = defaultdict(list)
-        for name, several in (values or {}).items():
-            self._values[name] += several
+        self._values = {name: list(several) for name, several in (values or {}).items()}
 
     def add(self, name: str, value: float) -> None:
         """Take a sample in."""
-        self._values[name].append(value)
+        self._values.setdefault(name, []).append(value)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the tests."""

@@ -30,6 +30,7 @@ _DIGITS = 6  # as the programs print them
 _MOST_BYTES = 16 << 20
 _A_LINE = 4  # settings
 _NOISE = "noise deviation"
+_GROUPS = ("operation", "memory", "shm", "network")
 _LAST_GROUPS = ("mpi", "pvm")
 
 
@@ -110,7 +111,15 @@ class MeasuredMachine:
         return json.dumps(document, separators=(",", ":")) + "\n"
 
     def hmcl(self) -> str:
-        """Return the resource model."""
+        """Return the resource model.
+
+        Raises:
+            KeyError: the samples of this test, or of all of this group, are missing.
+            ValueError: a test has a name that none has.
+        """
+        for group in _GROUPS:
+            if not self.group(group):
+                raise KeyError(group)
         text = "".join(f"{line}\n" for line in self._lines())
         return format_source(Source(f"{self.name}.hmcl", text))
 

@@ -76,6 +76,8 @@ def measure(
         text = machine.hmcl()
     except KeyError as error:
         raise UserError(f"{samples} lacks the samples of {error}: measure once more") from error
+    except ValueError as error:
+        raise UserError(f"{samples} has samples of no test ({error}): measure once more") from error
     try:
         file.write_text(text, encoding="utf-8")
         if samples is None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,6 +39,28 @@ def test_a_model_is_made_of_samples_and_predicts(old: Path, tmp_path: Path, caps
     assert "sweep3d on node_a" in capsys.readouterr().out
     assert run(["hardware", "measure", "node_a", "--samples", str(old), "--folder", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["opcodes"] == 242
+
+
+@pytest.mark.parametrize(
+    ("taken", "given", "message"),
+    [
+        (r'"operation[^]]*\],?', "", "lacks the samples of 'operation': measure once more"),
+        (r'"network send 1024":\[[^]]*\],?', "", "lacks the samples of 'network send 1024': measure once more"),
+        ('"memory 16384"', '"memory L1"', "has samples of no test (invalid literal"),
+    ],
+)
+def test_samples_that_are_no_whole_measurement_are_told_in_one_line(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], taken: str, given: str, message: str
+) -> None:
+    text, count = re.subn(taken, given, old.read_text())
+    assert count
+    (tmp_path / "less.json").write_text(text)
+    assert (
+        run(["hardware", "measure", "less", "--samples", str(tmp_path / "less.json"), "--folder", str(tmp_path)]) == 1
+    )
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_model_written_by_hand_is_not_written_over(
