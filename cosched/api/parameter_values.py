@@ -59,7 +59,7 @@ def _parameter_values(text: str, setting: str, option: str) -> list[float]:
     if match[3]:
         if not (step > 1 and 0 < first <= last < math.inf):
             raise UserError(f"{option} {setting!r}: a range by factors goes up from above 0 by more than 1")
-        count = math.floor(math.log(last / first) / math.log(step) + 1e-9) + 1
+        count = math.floor(min(math.log(last / first) / math.log(step), 2 * _MOST_VALUES) + 1e-9) + 1
     else:
         if not (step > 0 and first <= last and last - first < math.inf):
             raise UserError(f"{option} {setting!r}: a range goes up, by a step above 0: write the smaller number first")

@@ -43,6 +43,7 @@ def test_values_and_ranges(text: str, value: float | list[float]) -> None:
         (["k=0..5:*2"], "goes up from above 0 by more than 1"),
         (["k=1..5:*1"], "goes up from above 0 by more than 1"),
         (["k=1..2:*1.00001"], "more than 10000 values"),
+        (["k=1e-308..1e308:*2"], "more than 10000 values"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(settings: list[str], message: str) -> None:
