@@ -25,7 +25,7 @@ from cosched.errors import UserError
 from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
-from cosched.measurement.programs.records import record_line
+from cosched.measurement.programs.records import LARGEST, record_line
 from cosched.measurement.programs.rounds import PROCESSORS, Size, rounds, sizes_of
 from cosched.modelling.writing import check_name, check_text
 from cosched.prediction.run_features import command_features
@@ -121,6 +121,7 @@ def _constants(settings: Sequence[str]) -> dict[str, float]:
         if isinstance(value, list):
             raise UserError(f"--set {name}: a run has one value of it: --sweep {name}=… gives several to {{{name}}}")
         check_name(name, "--set:")  # not after an hour of runs, by `fit`
+        _check_number(value, f"--set {name}")
         found[name] = value
     return found
 
@@ -129,7 +130,16 @@ def _swept(settings: Sequence[str]) -> dict[str, list[float]]:
     given = parse_parameter_values(settings, "--sweep")
     for name in given.keys() - {PROCESSORS}:
         check_name(name, "--sweep:")
-    return {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    found = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+    for name, values in found.items():
+        for value in values:
+            _check_number(value, f"--sweep {name}")
+    return found
+
+
+def _check_number(value: float, option: str) -> None:
+    if abs(value) > LARGEST:
+        raise UserError(f"{option}: {value:g} is more than records hold: give {LARGEST:g} at most")
 
 
 @dataclass(frozen=True, slots=True)

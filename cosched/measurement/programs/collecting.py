@@ -22,7 +22,7 @@ from cosched.measurement.programs.observation import (
     trace_notes,
     watched_run,
 )
-from cosched.measurement.programs.records import ObservedRun
+from cosched.measurement.programs.records import LARGEST, ObservedRun
 from cosched.measurement.programs.traces import read_process_end
 from cosched.measurement.programs.watching import BEGUN, BEGUN_VARIABLE, STARTED_VARIABLE
 
@@ -153,7 +153,9 @@ def _told_parameters(told: Mapping[str, str]) -> dict[str, float]:
     for name, value in told.items():
         if name.startswith(_PARAMETER):
             with suppress(ValueError):  # a text decides nothing that could be fitted
-                parameters[name.removeprefix(_PARAMETER)] = float(value)
+                number = float(value)
+                if abs(number) <= LARGEST:  # nor do "inf", "nan" and long identifiers
+                    parameters[name.removeprefix(_PARAMETER)] = number
     return parameters
 
 

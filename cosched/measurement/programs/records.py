@@ -15,7 +15,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["DISTURBED", "MOST_RECORDS", "Block", "Message", "ObservedRun", "read_records", "record_line"]
+__all__ = ["DISTURBED", "LARGEST", "MOST_RECORDS", "Block", "Message", "ObservedRun", "read_records", "record_line"]
 
 MOST_RECORDS = 100_000
 """More lines are refused."""
@@ -23,9 +23,11 @@ MOST_RECORDS = 100_000
 DISTURBED = 0.005
 """Part of the run time that its ranks together waited for a processor, from which a run is disturbed."""
 
+LARGEST = 1e18
+"""Numbers that are no times are not larger."""
+
 _SCHEMA = 1
 _LONGEST_TEXT = 100_000
-_LARGEST = 1e18  # of numbers that are no times
 _LONGEST_TIME = 10 * 365 * 86400.0
 _LATEST = 1e11  # seconds since the epoch
 
@@ -214,7 +216,7 @@ def _list(value: Any, key: str) -> list[Any]:
 
 
 def _parameters(value: Any, key: str) -> dict[str, float]:
-    read = _number(-_LARGEST, _LARGEST)
+    read = _number(-LARGEST, LARGEST)
     if not isinstance(value, dict):
         raise TypeError(f"{key} is no object")
     return {_text(name, key): read(each, name) for name, each in value.items()}
@@ -235,7 +237,7 @@ _seconds = _number(0.0, _LONGEST_TIME)
 _BLOCK: dict[str, Callable[[Any, str], Any]] = {
     "id": _text,
     "rank": _whole(0, 1e6),
-    "visits": _whole(0, _LARGEST),
+    "visits": _whole(0, LARGEST),
     "quantiles": _quantiles,
 }
 _MESSAGE: dict[str, Callable[[Any, str], Any]] = {
@@ -243,8 +245,8 @@ _MESSAGE: dict[str, Callable[[Any, str], Any]] = {
     "kind": _text,
     "rank": _whole(0, 1e6),
     "peer": _text,
-    "bytes": _number(0.0, _LARGEST),
-    "count": _whole(0, _LARGEST),
+    "bytes": _number(0.0, LARGEST),
+    "count": _whole(0, LARGEST),
 }
 
 
@@ -269,9 +271,9 @@ _FIELDS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "wall": ("wall", _number(1e-9, _LONGEST_TIME)),
     "cpu": ("cpu", _times),
     "delay": ("delay", _seconds),
-    "rss": ("rss", _whole(0, _LARGEST)),
+    "rss": ("rss", _whole(0, LARGEST)),
     "shim": ("shim", _yes_or_no),
-    "calls": ("calls", _whole(0, _LARGEST)),
+    "calls": ("calls", _whole(0, LARGEST)),
     "blocks": ("blocks", _blocks),
     "messages": ("messages", _messages),
     "loops": ("loops", _text),

@@ -76,6 +76,7 @@ def test_a_size_that_fails_is_named_and_the_runs_before_it_are_kept(tmp_path: Pa
 
 def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
     folder = tmp_path / "observed"
+    words = ["COSCHED_PARAMETER_a=inf", "COSCHED_PARAMETER_b=nan", "COSCHED_PARAMETER_c=12345678901234567890"]
     said = {
         "9": "whole 0 0.25 0.125 0 1024 vm /bin/true\nend\n",
         "10": "",
@@ -84,7 +85,7 @@ def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
     for task, end in said.items():
         own = folder / f"{task}.{uuid.uuid4()}"
         own.mkdir(parents=True)
-        told = ["1", "/bin/true", "COSCHED_PARAMETER_n=7", "COSCHED_HOST_CLASSES=node_a"]
+        told = ["1", "/bin/true", "COSCHED_PARAMETER_n=7", *words, "COSCHED_HOST_CLASSES=node_a"]
         (own / "begun.0.77").write_text("\0".join([*told, ""]))
         if end:
             (own / "whole.vm.77").write_text(end)
@@ -129,6 +130,8 @@ def test_what_concerns_all_tasks_is_said_once(tmp_path: Path) -> None:
         (("--sweep", "nx", "--", "true"), "--sweep 'nx': write NAME=NUMBER"),
         (("--collect", ".", "--repeat", "2"), "--collect runs nothing: leave --sweep, --repeat and --times out"),
         (("--repeat", "0", "--", "true"), "1 to 10,000 runs"),
+        (("--set", "seed=1e19", "--", "true"), "--set seed: 1e.19 is more than records hold: give 1e.18 at most"),
+        (("--sweep", "seed=1,1e19", "--", "echo", "{seed}"), "--sweep seed: 1e.19 is more than records hold"),
         (("--set", "nx", "--", "true"), "write NAME=NUMBER"),
         (("--out", "no/such/folder", "--", "true"), "no/such/folder cannot be written"),
         (("--", "false"), "false ended with code 1: a run that fails teaches nothing"),
