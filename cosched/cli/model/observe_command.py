@@ -85,9 +85,12 @@ def observe(
 
     def watched(size: Size) -> Observation:
         try:
-            return observed(size.command, application, size.parameters, hardware, longest, only_times=times)
+            seen = observed(size.command, application, size.parameters, hardware, longest, only_times=times)
         except UserError as error:
             raise UserError(f"{size.name}: {error}" if size.name else str(error)) from error
+        if seen.record.shim or not size.processes:
+            return seen
+        return replace(seen, record=replace(seen.record, processors=size.processes))  # what was started tells them
 
     if collect is not None:
         names = parse_names(numbers, "--numbers") if numbers else []

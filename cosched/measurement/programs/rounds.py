@@ -24,6 +24,7 @@ PROCESSORS = "Nproc"
 """Name of the number of processes in a command; records have it beside their parameters."""
 
 _MOST_RUNS = 10_000
+_MOST_PROCESSES = 1_000_000
 _TRIES = 3  # runs of a size for each undisturbed one that is wanted
 
 
@@ -35,11 +36,13 @@ class Size:
         name: the numbers, for people.
         command: its words.
         parameters: numbers that decide how long it runs, but for the number of processes.
+        processes: that number; 0 where none stands in the command.
     """
 
     name: str
     command: tuple[str, ...]
     parameters: Mapping[str, float]
+    processes: int = 0
 
 
 def sizes_of(
@@ -63,6 +66,9 @@ def sizes_of(
             raise UserError(f"--sweep {name}: no word of the command has {{{name}}}, where the values are to stand")
     if not 1 <= repeat <= _MOST_RUNS or repeat * prod(len(values) for values in swept.values()) > _MOST_RUNS:
         raise UserError(f"--sweep and --repeat give 1 to {_MOST_RUNS:,} runs: take fewer sizes, or --repeat less")
+    for count in swept.get(PROCESSORS, ()):
+        if not 1 <= count <= _MOST_PROCESSES or count != int(count):
+            raise UserError(f"--sweep {PROCESSORS}: {count:g} processes cannot be: give whole numbers from 1")
     return [
         _size(command, dict(zip(swept, chosen, strict=True)), constant)
         for chosen in product(*(dict.fromkeys(values) for values in swept.values()))
@@ -78,6 +84,7 @@ def _size(command: Sequence[str], values: Mapping[str, float], constant: Mapping
         " ".join(f"{name}={word}" for name, word in words.items()),
         filled,
         {**constant, **{name: value for name, value in values.items() if name != PROCESSORS}},
+        int(values.get(PROCESSORS, 0)),
     )
 
 

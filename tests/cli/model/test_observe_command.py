@@ -54,6 +54,7 @@ def test_sizes_are_run_in_rounds_and_each_run_adds_a_record(tmp_path: Path) -> N
         ("mine", ("m", 7.0), ("n", 3.0)),
         ("mine", ("m", 7.0), ("n", 5.0)),
     }
+    assert {each.processors for each in records} == {1, 2}  # though nothing of them could be watched
     ran = (tmp_path / "ran").read_text().splitlines()
     assert len(ran) == len(records)
     assert set(ran) == {"1 3", "1 5", "2 3", "2 5"}

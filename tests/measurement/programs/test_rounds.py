@@ -33,6 +33,8 @@ def test_a_command_without_a_sweep_is_one_size() -> None:
         ({"m": [1.0]}, {}, 1, "--sweep m: no word of the command has {m}"),
         ({"n": [1.0]}, {"n": 2.0}, 1, "--sweep n: --set gives it, too"),
         ({"n": [1.0]}, {}, 0, "1 to 10,000 runs"),
+        ({"Nproc": [1.0, 1.5]}, {}, 1, "--sweep Nproc: 1.5 processes cannot be: give whole numbers from 1"),
+        ({"Nproc": [0.0]}, {}, 1, "--sweep Nproc: 0 processes cannot be"),
         ({"n": [*map(float, range(101))], "Nproc": [*map(float, range(100))]}, {}, 1, "1 to 10,000 runs"),
     ],
 )
