@@ -22,6 +22,7 @@ Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
 
 _SHORTEST, _LONGEST = 1e-9, 10 * 365 * 86400.0  # seconds; planning divides by the squares of times
+_FARTHEST = 600.0  # logarithms of ends and quantiles from the middle; what a model states of its error has no bound
 _ALL = slice(None)
 _NORMAL = NormalDist()
 _TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
@@ -156,8 +157,8 @@ class Profile:
                 0.
             above: likewise over it.
         """
-        low = (value * math.exp(-_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
-        high = (value * math.exp(_TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
+        low = (_times_off(value, -_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
+        high = (_times_off(value, _TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
         return replace(self, low=tuple(low), high=tuple(high))
 
     def spread(self, counts: slice = _ALL) -> Spread | None:
@@ -210,8 +211,12 @@ def quantile_times(seconds: Sequence[float], spread: Spread, share: float) -> li
     """
     deviations = _NORMAL.inv_cdf(share)
     side = spread[0] if deviations < 0 else spread[1]
-    times = (value * math.exp(deviations * one) for value, one in zip(seconds, side, strict=True))
+    times = (_times_off(value, deviations * one) for value, one in zip(seconds, side, strict=True))
     return [_clamped(time) for time in times]
+
+
+def _times_off(time: float, logarithm: float) -> float:
+    return time * math.exp(min(max(logarithm, -_FARTHEST), _FARTHEST))
 
 
 def _clamped(time: float) -> float:

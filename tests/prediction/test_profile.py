@@ -121,3 +121,13 @@ def test_a_wider_range_has_the_same_middle() -> None:
     assert wide.high is not None
     assert (wide.low[0], wide.high[0]) == pytest.approx((6.4, 22.5))
     assert Profile((1.0,), PredictionSource.MODEL).widened(2.0).high is None
+
+
+def test_a_range_without_bound_is_planned_with_and_widened() -> None:
+    """A model may state `error_above = 1e300`; exp() of a few times that is no number."""
+    wide = Profile((100.0,), PredictionSource.MODEL, low=(50.0,), high=(1e302,))
+    assert wide.at_quantile(0.99).seconds == (10 * 365 * 86400.0,)
+    widened = wide.widened(4)
+    assert widened.low is not None
+    assert widened.high is not None
+    assert 0 < widened.low[0] < 50 < 1e200 < widened.high[0] < math.inf
