@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector.jobs import Launch, LaunchMode
 from cosched.connector.values import NativeDescription, SafeValue, check_native_description, safe
+from cosched.counts import number_text
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def process_environment(launch: Launch) -> dict[str, str]:
         "COSCHED_HOST_CLASSES": ",".join(launch.classes),
         **({"COSCHED_CORES": str(launch.cores)} if launch.cores else {}),
         **({"COSCHED_PROCESSES_PER_HOST": str(launch.processes_per_host)} if launch.processes_per_host > 1 else {}),
-        **{f"COSCHED_PARAMETER_{name}": _parameter_text(value) for name, value in launch.parameters.items()},
+        **{f"COSCHED_PARAMETER_{name}": number_text(value) for name, value in launch.parameters.items()},
     }
 
 
@@ -122,10 +123,6 @@ def launch_from_json(text: str) -> Launch:
     native = fields.pop("native", None)
     fields["launch"] = LaunchMode(fields.get("launch", LaunchMode.EACH))
     return Launch(**fields, native=None if native is None else NativeDescription(**native))
-
-
-def _parameter_text(value: float | str) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _check_text(text: str, what: str) -> None:

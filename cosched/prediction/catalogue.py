@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from cosched.counts import number_text
 from cosched.errors import UserError, expected_text
 from cosched.licence_requests import checked_amounts
 
@@ -36,6 +37,7 @@ __all__ = [
 ParameterValue = float | int | str
 
 _LONGEST_TEXT = 1000
+_DIGITS = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 class ApplicationParameter(BaseModel):
@@ -97,7 +99,7 @@ class ApplicationParameter(BaseModel):
             )
         if (self.min is not None and value < self.min) or (self.max is not None and value > self.max):
             raise UserError(f"{name} is {given!r}: give a value{self._range()}")
-        return int(value) if self.type == "integer" else value
+        return _whole(given, value) if self.type == "integer" else value
 
     def _range(self) -> str:
         least = "" if self.min is None else f" from {self.min:.12g}"
@@ -142,6 +144,17 @@ def _parse(given: ParameterValue) -> float | None:
     except (ValueError, OverflowError):
         return None
     return value if math.isfinite(value) else None
+
+
+def _whole(given: ParameterValue, value: float) -> int:
+    """Return a whole number with all its digits, of which a float holds sixteen.
+
+    Args:
+        given: as it was given.
+        value: the same as a float.
+    """
+    digits = str(given).strip()
+    return int(digits) if _DIGITS.fullmatch(digits) else int(value)
 
 
 def _text(name: str, given: ParameterValue) -> str:
@@ -400,8 +413,7 @@ def _filled(words: tuple[str, ...], values: Mapping[str, ParameterValue]) -> tup
 def _replacement(piece: re.Match[str], values: Mapping[str, ParameterValue]) -> str:
     if piece["name"] is None:
         return piece[0][0]
-    value = values[piece["name"]]
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    return number_text(values[piece["name"]])
 
 
 def _read_folder(folder: Path, faults: list[str]) -> dict[str, CatalogueEntry]:

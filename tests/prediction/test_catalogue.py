@@ -275,3 +275,9 @@ def test_a_fault_of_a_worker_is_named(tmp_path: Path, change: tuple[str, str], w
     write(tmp_path, ONE_PROGRAM.replace(*change), "look")
     with pytest.raises(UserError, match=re.escape(words)):
         Catalogue([tmp_path])
+
+
+def test_a_whole_number_keeps_all_its_digits() -> None:
+    seed = ApplicationParameter(type="integer")
+    for typed in (2**53 + 1, str(2**53 + 1), f" +{2**53 + 1} "):
+        assert seed.read("seed", typed) == 2**53 + 1
