@@ -17,14 +17,14 @@ from cosched.language.syntax import Assign, Number, Step, Text, walk
 from cosched.language.vocabulary import COUPLINGS, HARDWARE_OBJECT, PROCESSORS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from cosched.evaluation.hardware import Hardware
     from cosched.language.linker import Linked
     from cosched.language.syntax import Expression
 
-__all__ = ["Application", "ModelParameter", "load", "parameters", "refuse_tunable"]
+__all__ = ["Application", "ModelParameter", "load", "parameter_values", "parameters", "refuse_tunable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +153,33 @@ def parameters(application: Application) -> tuple[ModelParameter, ...]:
             limits = -math.inf if least is None else least, math.inf if most is None else most
             found.append(ModelParameter(name, default, *limits, given.unit if isinstance(given, Number) else ""))
     return tuple(found)
+
+
+def parameter_values(
+    application: Application, given: Mapping[str, float], unknown: Collection[str] = ()
+) -> dict[str, float | None]:
+    """Return the values that the parameters of an application have in an evaluation.
+
+    Args:
+        application: from `load`.
+        given: values that its user sets; a default may depend on them.
+        unknown: parameters that have other values from one evaluation to the next; left out.
+
+    Returns:
+        A value for each parameter; None where it has none before an evaluation.
+    """
+    defaults = {
+        declared.name: declared.value for group in application.root.object.variables for declared in group.declarations
+    }
+    known, found = dict(given), dict[str, float | None]()
+    for parameter in parameters(application):
+        name, default = parameter.name, defaults[parameter.name]
+        if name in unknown:
+            continue
+        if name not in given and default is not None and (value := _constant(default, known)) is not None:
+            known[name] = value
+        found[name] = known.get(name)
+    return found
 
 
 def checked_parameters(application: Application, given: Mapping[str, float]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import pytest
 
 from cosched.errors import UserError
 from cosched.evaluation import Application, CountError, ModelParameter, load, parameters, profile
+from cosched.evaluation.application import parameter_values
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -30,6 +31,28 @@ def test_parameters_are_what_a_user_may_set(model: Callable[[str], Application])
         ModelParameter("needed", None),
         ModelParameter("bad", None),
     )
+
+
+def test_defaults_follow_what_is_given(model: Callable[[str], Application]) -> None:
+    application = model("""var numeric: a = 2, b = a * 3, late = 2 * c, c = 4, per_host = a / Nproc, needed;
+        proc exec init { }""")
+    assert parameter_values(application, {}) == {
+        "a": 2,
+        "b": 6,
+        "late": None,
+        "c": 4,
+        "per_host": None,
+        "needed": None,
+    }
+    assert parameter_values(application, {"a": 5, "c": 1}) | {"per_host": 0} == {
+        "a": 5,
+        "b": 15,
+        "late": 2,
+        "c": 1,
+        "per_host": 0,
+        "needed": None,
+    }
+    assert parameter_values(application, {}, ["a"])["b"] is None
 
 
 def test_limits_of_parameters_are_kept(model: Callable[[str], Application], plain: Hardware) -> None:

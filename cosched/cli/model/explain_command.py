@@ -12,7 +12,8 @@ from cosched.cli.model.arguments import model_folders, parse_host_counts
 from cosched.cli.model.predict_command import APPLICATION, HARDWARE, HOSTS, hardware_of, parameters_text
 from cosched.cli.output import JsonOption, console, emit_json, print_table
 from cosched.errors import UserError
-from cosched.evaluation import load, parameters
+from cosched.evaluation import load
+from cosched.evaluation.application import parameter_values
 from cosched.evaluation.report.explanation import explain as explained
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def explain(
             raise UserError(f"--set {name}: explain looks into one run: give one value")
         given[name] = value
     found = explained(model, machine, parse_host_counts(hosts), given, at)
-    values = {item.name: given.get(item.name, item.default) for item in parameters(model)}
+    values = parameter_values(model, given)
     head = {"application": model.name, "hardware": machine.name, "parameters": values}
     if as_json:
         emit_json({**head, **_document(found)})

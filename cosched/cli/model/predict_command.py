@@ -72,7 +72,7 @@ def predict(
         raise UserError("--csv and --json exclude one another: choose one")
     found = predicted(model, machine, counts, given, steps=_STEPS_OF_ONE if len(counts) == 1 else None)
     if trace is not None:
-        _write_trace(trace, model, machine, found)
+        _write_trace(trace, model, machine, found, given)
     if plot is not None:
         curves = list(found.curves())
         if len(curves) > _MOST_LINES:
@@ -167,16 +167,22 @@ def _print(found: Prediction, model: Application) -> None:
             console.print(f"{count:>7} {'host ' if count == 1 else 'hosts'}  {text}", markup=False)
 
 
-def _write_trace(path: Path, model: Application, machine: Hardware, found: Prediction) -> None:
+def _write_trace(
+    path: Path,
+    model: Application,
+    machine: Hardware,
+    found: Prediction,
+    given: Mapping[str, float | list[float]],
+) -> None:
     if path.suffix not in (_CHROME, *_PAJE):
         raise UserError(
             f"--trace {path}: its name says in which form: FILE{_CHROME} for Perfetto, FILE{_PAJE[0]} for ViTE"
         )
     if found.swept:
         raise UserError("--trace shows one run: give each parameter one value")
-    given = {name: value for name, value in found.parameters.items() if value is not None}
+    values = {name: value for name, value in given.items() if not isinstance(value, list)}
     count = int(found.hosts[np.isfinite(found.seconds)].max())
-    evaluation = evaluate(model, machine, count, given, trace=True)
+    evaluation = evaluate(model, machine, count, values, trace=True)
     name = f"{model.name} on {count} x {machine.name}"
     if path.suffix in _PAJE:
         write_text(path, paje_trace(evaluation, name))

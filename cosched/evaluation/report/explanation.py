@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cosched.errors import UserError
+from cosched.evaluation.application import parameter_values
 from cosched.evaluation.application import parameters as parameters_of
 from cosched.evaluation.clocks.steps import COMPUTE
 from cosched.evaluation.engine import evaluate, profile
@@ -295,10 +296,10 @@ def _work_parts(
 def _parameters(
     application: Application, hardware: Hardware, at: int, given: Mapping[str, float]
 ) -> tuple[Sensitivity, ...]:
-    now = _time(application, hardware, at, given)
+    now, values = _time(application, hardware, at, given), parameter_values(application, given)
     found = []
     for parameter in parameters_of(application):
-        value = given.get(parameter.name, parameter.default)
+        value = values[parameter.name]
         if value is None or value == 0:
             continue
         changed = _changed(value, parameter)

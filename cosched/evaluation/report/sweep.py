@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation.application import Application, load
-from cosched.evaluation.application import parameters as parameters_of
+from cosched.evaluation.application import Application, load, parameter_values
 from cosched.evaluation.budget import CountError
 from cosched.evaluation.engine import profile
 from cosched.evaluation.hardware import Hardware, load_hardware
@@ -105,7 +104,7 @@ def predict(
     seconds, ends = _every(model, machine, hosts, fixed, swept, steps)
     seconds = seconds.reshape(*shape, len(hosts))
     low, high = (None, None) if ends is None else (end.reshape(seconds.shape) for end in ends)
-    known = {item.name: fixed.get(item.name, item.default) for item in parameters_of(model) if item.name not in swept}
+    known = parameter_values(model, fixed, swept)
     return Prediction(model.name, machine.name, np.array(hosts, np.int64), known, swept, seconds, low, high)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation.application import checked_parameters, load, parameters
+from cosched.evaluation.application import checked_parameters, load, parameter_values, parameters
 from cosched.evaluation.hardware import load_hardware
 from cosched.evaluation.stage_times import stage_profile
 from cosched.language.diagnostics import ModelError, suggestion
@@ -178,8 +178,8 @@ def _parameters(application: Application, procedure: Procedure, given: Mapping[s
             near = suggestion(name, {*known, *control})
             having = ", ".join([*known, *sorted(control)]) or "none"
             raise UserError(f"{application.name} has no parameter {name}{near or f': it has {having}'}")
-    values = {name: one.default for name, one in known.items() if one.default is not None}
-    values |= checked_parameters(application, given)
+    checked = checked_parameters(application, given)
+    values = {name: value for name, value in parameter_values(application, checked).items() if value is not None}
     for node, _ in walk(procedure):
         if isinstance(node, Name) and node.id in known and node.id not in values:
             raise UserError(f"parameter {node.id} of {application.name} has no default: give it, {node.id}=NUMBER")

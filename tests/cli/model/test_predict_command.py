@@ -92,6 +92,16 @@ def test_trace_is_a_timeline_of_the_most_hosts(tmp_path: Path) -> None:
     assert all(event["dur"] >= 0 for event in slices)
 
 
+def test_defaults_that_depend_on_what_is_given_are_those_of_the_prediction(tmp_path: Path) -> None:
+    """The timeline was that of a run with all other defaults."""
+    (tmp_path / "a.psl").write_text("""application a { var numeric: n = 1, work = 2 * n;
+        option { hrduse = "sgi_origin2000"; } proc exec init { step cpu { confdev work * 1 s; } } }""")
+    words = (str(tmp_path / "a.psl"), "--hosts", "1", "--set", "n=50", "--trace", str(tmp_path / "a.json"))
+    assert "n = 50, work = 100" in run("predict", *words).output
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    assert max(event.get("ts", 0) + event.get("dur", 0) for event in events) == pytest.approx(100e6)
+
+
 def test_a_trace_for_a_paje_viewer(tmp_path: Path) -> None:
     path = tmp_path / "trace.paje"
     assert run("predict", "jacobi", "--hosts", "1-4", "--set", "iterations=2", "--trace", str(path)).exit_code == 0

@@ -67,6 +67,16 @@ def test_a_parameter_at_its_limit_is_changed_downwards(model: Callable[[str], Ap
     assert item.elasticity == pytest.approx(1)
 
 
+def test_a_default_that_depends_on_what_is_given_is_changed_from_there(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    """It was changed from its value with all other defaults: ten percent more made a run of 100 s one of 3 s."""
+    application = model("var numeric: a = 1, b = 2 * a; proc exec init { step cpu { confdev b; } }")
+    found = {item.name: item for item in explain(application, plain, [1], {"a": 50}).parameters}
+    assert (found["b"].value, found["b"].changed) == (100, 110)
+    assert found["b"].elasticity == pytest.approx(1)
+
+
 def test_measured_times_count_as_work(model: Callable[[str], Application], plain: Hardware) -> None:
     application = model("""proc exec init { step cpu { confdev run() + block(); } }
         proc cflow run { measured (Nproc) { 1: 6, 2: 3 } }

@@ -44,6 +44,13 @@ def test_turns_are_unrolled_and_their_deadlines_begin_with_them() -> None:
     assert chain.quality == 0.5
 
 
+def test_defaults_follow_the_parameters_that_are_given() -> None:
+    """A loop had the turns that its default says of all other defaults."""
+    loop = tunable("task_loop (turns) task a [] [] [({}, {1, 1 s}, 1)];", "var numeric: n = 1, turns = 2 * n;")
+    (way,) = modelled_chains(loop, None, {"n": 3}, 8).chains
+    assert len(way.chain.stages) == 6
+
+
 def test_turns_of_a_loop_in_a_loop_have_their_own_beginnings() -> None:
     task = "task {} [] [] [({{}}, {{1, 1 s}}, 1)];".format
     body = f"task_loop (2) {{ task_loop (2) {{ {task('a')} }} {task('b')} }}"
