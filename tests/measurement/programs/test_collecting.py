@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,9 +22,9 @@ from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 pytestmark = pytest.mark.daemon
+LOCALES = Path("/usr/share/i18n/locales/de_DE")
 
 
 SUM = """\
@@ -117,6 +118,30 @@ def test_a_program_without_mpi_is_timed_as_a_whole(place: Place) -> None:
     assert record.rss > 1 << 20
     assert record.digest.startswith("sha256:")
     assert abs(record.started - (place.folder / "work.py").stat().st_mtime) < 300
+
+
+COMMA = """\
+#include <locale.h>
+#include <stdio.h>
+int main(void)
+{
+    if (!setlocale(LC_ALL, "de_DE")) return 9;
+    char text[9];
+    snprintf(text, sizeof text, "%.1f", 0.5);
+    return text[1] == ',' ? 0 : 8;
+}
+"""
+
+
+@pytest.mark.skipif(not LOCALES.exists(), reason="the system has no sources of locales")
+def test_a_program_that_writes_a_comma_in_numbers_is_timed_all_the_same(place: Place) -> None:
+    """What watched it wrote its times in the program's language, and nobody could read them."""
+    made = ["localedef", "-i", "de_DE", "-f", "ISO-8859-1", str(place.folder / "de_DE")]
+    subprocess.run(made, check=True, capture_output=True)
+    assert place.run(_compiled(place.folder, COMMA), variables={"LOCPATH": str(place.folder)}) == 0
+    found = place.collected()
+    assert found.reason == ""
+    assert found.seen is not None
 
 
 @pytest.mark.parametrize("interpreter", ["/bin/sh", "/bin/bash"])
