@@ -72,7 +72,8 @@ class _Call:
     def bytes(self) -> str:
         """Return the expression of the bytes in C."""
         if self.name == "Alltoallv":
-            return "bytes_to_each(counts, type, comm)"
+            own, got = "bytes_to_each(counts, type, comm)", "bytes_to_each(got_counts, got_type, comm)"
+            return f"sent == MPI_IN_PLACE ? {got} : {own}"  # which then go the other way as well
         return "bytes_of(count, type)" if self._sized() else "0"
 
     @property

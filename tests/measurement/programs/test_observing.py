@@ -145,3 +145,26 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
         _observed("sh", "-c", f"sleep 300 & echo $! > {mark}; wait", limit=0.5)
     child = Path("/proc", mark.read_text().strip())
     until(lambda: not child.exists() or "State:\tZ" in (child / "status").read_text())
+
+
+IN_PLACE = """\
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, data[2] = { 1, 2 }, counts[2] = { 1, 1 }, places[2] = { 0, 1 };
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, data, counts, places, MPI_INT, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.usefixtures("mpi")
+def test_data_exchanged_in_place_have_the_sizes_of_what_is_received(tmp_path: Path) -> None:
+    """What is sent is not told then, and may be no address: the program was ended by SIGSEGV."""
+    (tmp_path / "place.c").write_text(IN_PLACE)
+    _build("mpicc", tmp_path / "place.c", tmp_path / "place")
+    found = _observed(*RANKS, "2", str(tmp_path / "place"))
+    assert {(each.kind, each.bytes) for each in found.record.messages} == {("alltoallv", 4.0)}
