@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.errors import UserError
 from cosched.evaluation.application import checked_parameters
 from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, fail
 from cosched.evaluation.interpreter.programs import compiled_application, initial_frame, on_hosts
@@ -108,6 +109,8 @@ def _stated(
             continue
         except ModelError as fault:
             raise on_hosts(fault, count) from None
+        except RecursionError:
+            raise UserError(f"{application.name}: its {name} is nested too deeply to be evaluated") from None
         if not 0 <= stated[index] < _LIMITS[name]:
             most = "at least 0" if name == _ABOVE else "0 to less than 1"
             fail(item.source, at, f"an error of {stated[index]:g} on {count} hosts: give {most}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from cosched.errors import UserError
 from cosched.evaluation import error
 from cosched.evaluation.report import uncertainty
 from cosched.language import ModelError
@@ -90,3 +91,11 @@ def test_what_an_error_takes_is_bounded_for_all_numbers_of_hosts_together(
     assert error(application, plain, [1]) is not None
     with pytest.raises(ModelError, match="stopped here after 20000 steps"):
         error(application, plain, range(1, 33))
+
+
+def test_an_error_that_is_nested_too_deeply_is_refused(model: Callable[[str], Application], plain: Hardware) -> None:
+    deep = "(0 + " * 40 + "f(x + 1)" + " * 1)" * 40
+    application = model(f"""option {{ error = f(1); }} proc exec init {{ }}
+        proc exec f(x) {{ if (x > 38) return 0.1; return {deep}; }}""")
+    with pytest.raises(UserError, match="its error is nested too deeply to be evaluated"):
+        error(application, plain, [1])
