@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.interpreter.frame import CompiledBlock, CompiledNumber, Floats, Frame, LaneNumber
     from cosched.evaluation.interpreter.invariance import Written
     from cosched.evaluation.interpreter.loop_analysis import CountedLoop
-    from cosched.language.syntax import Exec, Position
+    from cosched.language.syntax import Exec, Link, Position
 
     Indices = NDArray[np.int64]
     _Statement = Callable[[Frame], "LaneNumber | Parted | None"]
@@ -44,15 +44,21 @@ class ExecCompiler:
         expressions: expressions of the procedure.
         steps: compiles its steps.
         enter: evaluates an included object, by its name.
+        links: set variables of these objects.
     """
 
     def __init__(
-        self, expressions: Expressions, steps: StepCompiler, enter: Callable[[str, Frame, Position], None]
+        self,
+        expressions: Expressions,
+        steps: StepCompiler,
+        enter: Callable[[str, Frame, Position], None],
+        links: Sequence[Link] = (),
     ) -> None:
         self._expressions = expressions
         self._source = expressions.source
         self._steps = steps
         self._enter = enter
+        self._links = links
 
     def block(self, body: Sequence[Exec]) -> CompiledBlock:
         """Compile statements; the result stops at a `return`."""
@@ -270,7 +276,7 @@ class ExecCompiler:
             bounds, alike = _Bounds.compile(counted, self._expressions), repeatable(statement)
             return lambda frame: self._expand(frame, counted, bounds, body, alike=alike)
         # A link may read a variable of the object, but none of the procedure.
-        same = same_turns(statement, procedures) if statement.start.name in self._expressions.own else None
+        same = same_turns(statement, procedures, self._links) if statement.start.name in self._expressions.own else None
         if same is None:
             return None
         limits = _Bounds.compile(same, self._expressions)

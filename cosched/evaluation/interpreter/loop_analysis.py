@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.evaluation.interpreter.invariance import (
     assigned,
+    names_of,
     pure,
+    reached,
     reads,
 )
 from cosched.language.syntax import Assign, Binary, Call, For, If, Invoke, Name, Return, Step, Variables, While, walk
 from cosched.language.vocabulary import FUNCTION_ARITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from cosched.language.syntax import Exec, Expression, Node, Procedure
+    from cosched.language.syntax import Exec, Expression, Link, Node, Procedure
 
 __all__ = ["CountedLoop", "counted_loop", "same_turns"]
 
@@ -57,7 +59,7 @@ def counted_loop(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop 
     if any(isinstance(node, Call | Return | While) for node in nodes) or loop.start.name in assigned(loop.body):
         return None
     invoked = [node.name for node, _ in walk(loop) if isinstance(node, Invoke) and node.name not in FUNCTION_ARITIES]
-    if not all(pure(procedures[name]) for name in invoked):
+    if not (all(pure(procedures[name]) for name in invoked) and _computes(loop, procedures)):
         return None
     fixed = [expression for expression in (parts.start, parts.shift, parts.end, parts.stride) if expression]
     if any(reads(expression, procedures) & parts.written for expression in fixed):
@@ -67,20 +69,35 @@ def counted_loop(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop 
     return parts
 
 
-def same_turns(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
+def same_turns(loop: For, procedures: Mapping[str, Procedure], links: Sequence[Link]) -> CountedLoop | None:
     """Return the parts of a loop that does nothing but call other objects, else None.
 
     What another object does cannot change the variables here, so every turn finds them as the first one did, but for
-    the variable that counts.
+    the variable that counts: where the links to these objects do no more than compute values.
     """
     parts = _parts(loop)
     if parts is None or not all(isinstance(item, Call) and item.name not in procedures for item in loop.body):
         return None
     fixed = [part for part in (parts.start, parts.shift, parts.end, parts.stride) if part is not None]
+    called = {item.name for item in loop.body if isinstance(item, Call)}
+    if not all(_computes(link, procedures) for link in links if link.target in called):
+        return None
     nodes = [node for part in fixed for node, _ in walk(part)]
     if any((isinstance(node, Invoke) and node.name not in FUNCTION_ARITIES) or _is(node, parts.name) for node in nodes):
         return None
     return parts
+
+
+def _computes(root: Node, procedures: Mapping[str, Procedure]) -> bool:
+    """Return whether the procedures that a node may call, also through others, do nothing but compute their values."""
+    for procedure in reached(root, procedures):
+        own = names_of(procedure)
+        for node, _ in walk(*procedure.body):
+            if isinstance(node, Step) or (isinstance(node, Call) and node.name not in procedures):
+                return False
+            if isinstance(node, Assign) and node.name not in own:
+                return False
+    return True
 
 
 def _parts(loop: For) -> CountedLoop | None:

@@ -218,7 +218,8 @@ class CompiledObject:
             body = CflowCompiler(expressions, self.hardware).block(cast("tuple[Cflow, ...]", procedure.body))
         else:
             steps = StepCompiler(expressions, self.hardware, self.sites, self._invariance.deferred)
-            body = ExecCompiler(expressions, steps, self._enter).block(cast("tuple[Exec, ...]", procedure.body))
+            compiler = ExecCompiler(expressions, steps, self._enter, self.object.links)
+            body = compiler.block(cast("tuple[Exec, ...]", procedure.body))
         return self._invocation(procedure, body)
 
     def _invocation(self, procedure: Procedure, body: CompiledBlock) -> Invocation:

@@ -229,3 +229,21 @@ def test_a_right_side_that_the_left_one_decides_assigns_nothing(
         proc exec init {{ y = {condition}; if ({condition}) y = 1; step cpu {{ confdev 100 * x; }} }}""")
     counts = range(1, 4)
     assert list(profile(application, plain, counts)) == one_by_one(application, plain, counts)
+
+
+COUNTING = "proc exec g { x = x + 1; return x; } proc cflow w { compute <is measured, g()>; }"
+
+
+@pytest.mark.parametrize(
+    ("sections", "turn"),
+    [("", "step cpu { confdev w(); }"), ("include sub; link { sub: n = g(); }", "call sub;")],
+)
+def test_turns_in_which_something_is_counted_are_not_alike(
+    model: Callable[[str], Application], plain: Hardware, sections: str, turn: str
+) -> None:
+    """A function behind a cflow or a link counted once for all turns, so that 10 us of work were 4 us."""
+    application = model(f"""{sections} var numeric: x = 0; {COUNTING}
+        proc exec init {{ var numeric: i; for (i = 1; i <= 4; i = i + 1) {turn} }}
+        }} subtask sub {{ var numeric: n; proc exec init {{ step cpu {{ confdev n; }} }}""")
+    assert one_by_one(application, plain, COUNTS) == pytest.approx([10e-6] * len(COUNTS))
+    assert profile(application, plain, COUNTS) == pytest.approx([10e-6] * len(COUNTS))

@@ -53,10 +53,12 @@ def test_turns_that_do_not_depend_on_one_another_expand(loop: str) -> None:
         f"for (i = 1; i <= n; i = i + 1) {{ {STEP} return; }}",
         "for (i = 1; i <= n; i = i + 1) step cpu on g() { confdev 1; }",
         f"for (i = 1; i <= n; i = i + 1) {{ x = h(); y = i; {STEP} }}",
+        "for (i = 1; i <= n; i = i + 1) step cpu on i { confdev w(); }",
     ],
 )
 def test_turns_that_depend_on_one_another_do_not(loop: str) -> None:
-    assert not expands(loop, "proc exec g { x = x + 1; return x; } proc exec h { return y; }")
+    cflows = "proc cflow w { call v; } proc cflow v { compute <is measured, g()>; }"
+    assert not expands(loop, f"proc exec g {{ x = x + 1; return x; }} proc exec h {{ return y; }} {cflows}")
 
 
 def test_the_parts_of_a_loop() -> None:
