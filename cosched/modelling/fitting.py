@@ -307,7 +307,7 @@ def _unsure_exponents(points: Points, off: Floats) -> dict[str, float]:
 def _extrapolated(points: Points, chosen: Chosen) -> float:
     """Return the error of larger sizes as the smaller half foretells them.
 
-    0 where the sizes are too few.
+    0 where the sizes are too few, or none is larger: times in whole seconds may be the same.
     """
     sizes = points.sizes
     several = int(sizes.max()) + 1
@@ -315,7 +315,7 @@ def _extrapolated(points: Points, chosen: Chosen) -> float:
         return 0.0
     work = np.array([np.median((points.seconds * points.processors)[sizes == size]) for size in range(several)])
     small = work[sizes] <= np.median(work)
-    law = chosen.again(points.where(small))
+    law = None if small.all() else chosen.again(points.where(small))
     if law is None:
         return 0.0
     rest = points.where(~small)

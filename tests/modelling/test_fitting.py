@@ -129,6 +129,12 @@ def test_larger_sizes_that_the_smaller_do_not_foretell_widen_the_error() -> None
     assert fit_runs("heat", stencil_runs(law=cached)).error_beyond > 0.5
 
 
+def test_run_times_in_whole_seconds_may_be_the_same() -> None:
+    runs = [TimedRun({"n": n}, 1, 9.0 if n == 100 else 10.0) for n in range(100, 800, 100)]
+    fitted = fit_runs("a", runs)
+    assert fitted.predict({"n": 400}, 1) == pytest.approx(10, rel=0.1)
+
+
 def test_limits_are_four_times_what_was_seen() -> None:
     seen = fitted_stencil().seen
     assert seen.limits("nx") == (16, 4096)
