@@ -56,7 +56,7 @@ class Law:
     def seconds(self, values: Floats, processors: Floats) -> Floats:
         """Return seconds; shapes as of `Term.at`."""
         found = self.formula.at(values, processors)
-        return found if self.curve is None else found * self.curve.at(found)
+        return np.maximum(found if self.curve is None else found * self.curve.at(found), SHORTEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 import pytest
 
 from cosched.errors import UserError
 from cosched.modelling.holdout import HOLDOUTS, held_out
+from cosched.modelling.points import TimedRun
+from cosched.modelling.validation import judged
 from tests.modelling.makers import stencil_runs
 
 RUNS = stencil_runs(noise=0.03)
@@ -51,3 +54,11 @@ def test_the_held_out_run_has_no_part_in_its_prediction() -> None:
 def test_too_few_runs_are_told(what: str, counts: tuple[int, ...], sides: tuple[int, ...], said: str) -> None:
     with pytest.raises(UserError, match=said):
         list(held_out("heat", stencil_runs(counts=counts, sides=sides), what))
+
+
+def test_a_law_of_a_logarithm_alone_foretells_the_least_time_where_that_is_nothing() -> None:
+    """The time of n = 1 was taken for 0, of which there is no logarithm."""
+    runs = [TimedRun({"n": n}, 1, max(0.1, math.log2(n))) for n in (1, 2, 4, 8, 16, 32, 64, 128)]
+    found = list(held_out("a", runs, "size:ends"))
+    assert all(0 < each.low <= each.seconds <= each.high for each in found)
+    assert judged("ends", found).runs == 2
