@@ -30,7 +30,7 @@ from cosched.cli.model.runs_argument import (
 )
 from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
 from cosched.errors import UserError
-from cosched.evaluation import Application, Hardware, error, load, parameters, profile
+from cosched.evaluation import Application, CountError, Hardware, error, load, parameters, profile
 from cosched.language.syntax import Text
 from cosched.modelling.holdout import HOLDOUTS, held_out
 from cosched.modelling.points import TimedRun, repeat_noise
@@ -86,10 +86,10 @@ def validate(
         if not hardware:
             _check_class(model, runs)
         covered = [run for run in runs if _covered(model, run)]
-        outside = len(runs) - len(covered)
         if not covered:
             raise UserError(f"all runs are outside of the limits that {model.name} states: there is nothing to judge")
         foretold = _by_split(model, machine or Hardware("any", {}, {}), covered)
+        outside = len(runs) - sum(map(len, foretold.values()))
     found = [judged(split, foretold[split]) for split in SPLITS if split in foretold]
     floor = repeat_noise(runs)
     unjudged = [each.split for each in found if each.too_small and floor is not None and floor >= _half(each)]
@@ -176,15 +176,23 @@ def _by_split(model: Application, machine: Hardware, runs: Sequence[TimedRun]) -
 
 def _foretold(model: Application, machine: Hardware, runs: Sequence[TimedRun]) -> Iterator[Foretold]:
     begins = any(item.name == LAUNCHER for item in parameters(model))
+    found, uncovered = False, 0
     for run in runs:
         place = _processors_of(machine, run.processors)
         values = {**run.parameters, LAUNCHER: 0.0} if begins and run.startup is not None else run.parameters
-        seconds = profile(model, place, [run.processors], values)
+        try:
+            seconds = profile(model, place, [run.processors], values)
+        except CountError:  # others of its runs it may know
+            uncovered = run.processors
+            continue
+        found = True
         stated = error(model, place, [run.processors], values)
         if stated is None:
             raise UserError(f"{model.name} states no error, so that there is no range to judge: add option error")
         low, high = stated.around(seconds)
         yield Foretold(run, float(seconds[0]), float(low[0]), float(high[0]))
+    if not found:
+        raise UserError(f"{model.name} covers none of these numbers of processors, as {uncovered}: fit it to such runs")
 
 
 def _processors_of(machine: Hardware, processors: int) -> Hardware:

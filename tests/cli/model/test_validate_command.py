@@ -101,6 +101,18 @@ def test_what_cannot_be_held_out_keeps_nothing_else_from_being_judged(folder: Pa
         run("validate", "heat", "--table", "few.csv", "--holdout", "hosts:new,size:inside")
 
 
+def test_runs_on_numbers_of_processors_that_a_model_does_not_cover_are_left_out(tmp_path: Path) -> None:
+    """One such run ended the whole judgement."""
+    (tmp_path / "runs.csv").write_text("n,processors,seconds\n100,1,9\n200,1,20\n300,1,31\n400,1,40\n")
+    run("fit", "a", "--table", str(tmp_path / "runs.csv"), "--out", str(tmp_path / "a.psl"))
+    (tmp_path / "new.csv").write_text("n,processors,seconds\n150,1,15\n250,2,13\n")
+    said = run("validate", str(tmp_path / "a.psl"), "--table", str(tmp_path / "new.csv"))
+    assert "1 runs are outside of the limits that the model states: left out" in said
+    (tmp_path / "new.csv").write_text("n,processors,seconds\n250,2,13\n")
+    with pytest.raises(UserError, match="a covers none of these numbers of processors, as 2: fit it to such runs"):
+        run("validate", str(tmp_path / "a.psl"), "--table", str(tmp_path / "new.csv"))
+
+
 def test_runs_outside_of_the_limits_are_left_out(folder: Path) -> None:
     write(folder / "held.csv", stencil_runs(sides=(90, 500, 9000)))
     assert "24 runs are outside of the limits that the model states: left out" in run(
