@@ -58,8 +58,15 @@ class CompilerChoice:
 
     @property
     def words(self) -> list[str]:
-        """Return the beginning of a command line."""
-        return [*shlex.split(self.command), *shlex.split(self.flags)]
+        """Return the beginning of a command line.
+
+        Raises:
+            UserError: a quote is not closed.
+        """
+        try:
+            return [*shlex.split(self.command), *shlex.split(self.flags)]
+        except ValueError as error:
+            raise UserError(f"--cc or --cflags cannot be read ({error}): write words as in a shell") from error
 
 
 class MachineBench:

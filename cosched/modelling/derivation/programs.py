@@ -143,7 +143,13 @@ def words_of(template: str, option: str, values: Mapping[str, str], needed: Sequ
         raise UserError(f"{option} lacks {{{missing[0]}}}: every parameter of --sizes must be in the command")
     filled: list[str] = []
     for word in words:
-        filled += shlex.split(values[word[1:-1]]) if re.fullmatch(r"\{\w+\}", word) else [word.format_map(values)]
+        if re.fullmatch(r"\{\w+\}", word):
+            filled += shlex.split(values[word[1:-1]])
+            continue
+        try:
+            filled.append(word.format_map(values))
+        except ValueError as error:
+            raise UserError(f"{option}: {word[:80]!r} cannot be filled in ({error}): write {{n}} alone") from error
     return filled
 
 

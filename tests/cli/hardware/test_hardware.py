@@ -78,6 +78,7 @@ def test_a_model_written_by_hand_is_not_written_over(
         (["measure", "node a"], "'node a' cannot name a resource model: use letters, digits and '_'"),
         (["measure", "a", "--folder", "/no/such"], "there is no such folder"),
         (["measure", "a", "--samples", "/no/such.json"], "cannot be read"),
+        (["measure", "a", "--cc", 'gcc "'], "--cc or --cflags cannot be read (No closing quotation)"),
         (["compare", "/no/such.hmcl", "/no/such.hmcl"], "cannot be read"),
     ],
 )

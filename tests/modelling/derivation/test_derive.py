@@ -228,6 +228,7 @@ def test_sources_in_a_folder_with_spaces_and_a_build_of_ones_own(tmp_path: Path)
         (POLYNOMIAL, "nx=1..9 ny=1..9", {"run": "{program} {nx}"}, r"--run lacks \{ny\}: every parameter"),
         (POLYNOMIAL, "nx=1..9", {"run": "{program} {n}"}, r"--run: \{n\} is not known: there are \{program\}"),
         (POLYNOMIAL, "nx=1..9", {"run": "{program} {nx} {"}, "--run .* cannot be read"),
+        (POLYNOMIAL, "nx=1..9", {"run": "{program} {nx:d}"}, r"--run: '\{nx:d\}' cannot be filled in"),
         (POLYNOMIAL, "nx=1..9", {"run": "no-such-program {nx}"}, "there is no program 'no-such-program'"),
         (POLYNOMIAL, "nx=1..9", {"application": "2d"}, "'2d' cannot name a model"),
         (POLYNOMIAL, "nx=1..9", {"application": "loop"}, "'loop' cannot name a model"),
