@@ -78,7 +78,7 @@ FIGURES = (
     (r"submissions that may have more than (\d+) tasks", MANY_TASKS),
     (r"and refuses, ([\d,]+) lines at once", service._MOST_LINES),
     (r"one each (\d+) s are kept in its task's log", 1 / service._MOST_LINES_A_SECOND),
-    (r"from one address, (\w+) are checked", accounts._TRIES),
+    (r"one /64 network\), (\w+) are checked", accounts._TRIES),
     (r"are refused after at most (\d+) s", principals._KNOWN_FOR),
 )
 WORDS = {"four": 4, "five": 5}
