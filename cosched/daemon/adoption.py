@@ -198,15 +198,15 @@ class Adopter(threading.Thread):
             return
         if task.status.state is not TaskState.QUEUED:
             return
+        by_owner = _BY_OWNER.format(job.owner)
+        if job.held and not task.status.held_by:  # also one marked for another attempt: it could not be let go
+            self._core.apply(HoldRequested(now, task.id, by_owner))
         if job.report is not None:
             if job.report.state is JobState.EVICTED:  # its attempt is over, and the manager would start it by itself
                 self._connector.retract(job.report.attempt, job.key)
             return
-        by_owner = _BY_OWNER.format(job.owner)
         if job.running or job.ended:  # its attempt tells the rest
             self._core.apply(AdoptedJobStarted(now, task.id))
-        elif job.held and not task.status.held_by:
-            self._core.apply(HoldRequested(now, task.id, by_owner))
         elif not job.held and task.status.held_by == by_owner:
             self._core.apply(ReleaseRequested(now, task.id, by_owner))
         deadline = job.options.get("deadline", "")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from cosched.connector import JobReport, JobState
 from cosched.connector.interface import AdoptableJob
+from cosched.coscheduler.events import HoldRequested
 from cosched.coscheduler.task import TaskState
 from cosched.daemon.adoption import Adopter
 
@@ -15,15 +17,16 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """Two jobs that wait; those that are let go are noted."""
+    """Jobs that wait; those that are let go are noted."""
 
     name = "condor"
 
-    def __init__(self) -> None:
+    def __init__(self, *jobs: AdoptableJob) -> None:
+        self.jobs = list(jobs)
         self.abandoned: list[str] = []
 
     def adoptable_jobs(self) -> list[AdoptableJob]:
-        return [AdoptableJob(key, key, "ann", 1.0, ("/bin/true",)) for key in ("odd", "plain")]
+        return self.jobs
 
     def renew(self, until: float) -> None:
         assert until > 0
@@ -47,7 +50,8 @@ class Submissions:
 
 def test_a_job_that_cosched_makes_a_mistake_with_is_let_go_and_the_others_are_adopted(tmp_path: Path) -> None:
     """Its lease was renewed with all others', so that it never ran, and no job after it was adopted."""
-    queue, submissions = Queue(), Submissions()
+    queue = Queue(*(AdoptableJob(key, key, "ann", 1.0, ("/bin/true",)) for key in ("odd", "plain")))
+    submissions = Submissions()
     core = SimpleNamespace(ask=lambda _question: {}, now=lambda: 1.0)
     adopter = Adopter(
         cast("Any", queue), cast("Any", core), cast("Any", submissions), lambda _attempt: None, 60.0, tmp_path / "seen"
@@ -56,3 +60,26 @@ def test_a_job_that_cosched_makes_a_mistake_with_is_let_go_and_the_others_are_ad
     assert (queue.abandoned, submissions.asked) == (["odd"], ["odd", "plain"])
     adopter.look()
     assert submissions.asked == ["odd", "plain", "plain"]
+
+
+def test_a_job_that_is_held_and_marked_for_another_attempt_is_held_here_too(tmp_path: Path) -> None:
+    """Marked by its user after it was adopted, its turn came again and again in place of their other jobs'."""
+    marked = JobReport("made up", JobState.HELD, "7.0")
+    job = AdoptableJob("7#1", "7.0", "ann", 1.0, ("/bin/true",), held=True, report=marked)
+    task = SimpleNamespace(id="1", status=SimpleNamespace(state=TaskState.QUEUED, held_by=""))
+    said: list[object] = []
+    core = SimpleNamespace(
+        ask=lambda _question: {job.key: SimpleNamespace(task=task, attempt=None)}, now=lambda: 1.0, apply=said.append
+    )
+    adopter = Adopter(
+        cast("Any", Queue(job)),
+        cast("Any", core),
+        cast("Any", Submissions()),
+        lambda _attempt: None,
+        60.0,
+        tmp_path / "seen",
+    )
+    adopter.look()
+    (held,) = said
+    assert isinstance(held, HoldRequested)
+    assert (held.task, "ann" in held.by) == ("1", True)
