@@ -170,7 +170,7 @@ class PeerServer:
         return secured, fingerprint
 
     def answer(self, method: str, path: str, fingerprint: str, body: bytes) -> PeerReply:
-        """Return the answer to a request of whose certificate has this fingerprint."""
+        """Return the answer to a request on a connection whose certificate has this fingerprint."""
         peer = self._names.get(fingerprint)  # as it is now: the connection may be older than the neighbour's new file
         if peer is None:
             return _text_reply(HTTPStatus.FORBIDDEN, "you have been removed, or have another certificate by now")
