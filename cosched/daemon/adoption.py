@@ -198,14 +198,14 @@ class Adopter(threading.Thread):
             return
         if task.status.state is not TaskState.QUEUED:
             return
-        by_owner = _BY_OWNER.format(job.owner)
-        if job.held and not task.status.held_by:  # also one marked for another attempt: it could not be let go
+        by_owner, started = _BY_OWNER.format(job.owner), job.running or job.ended
+        if job.held and not started and not task.status.held_by:  # also one marked for another attempt
             self._core.apply(HoldRequested(now, task.id, by_owner))
         if job.report is not None:
             if job.report.state is JobState.EVICTED:  # its attempt is over, and the manager would start it by itself
                 self._connector.retract(job.report.attempt, job.key)
             return
-        if job.running or job.ended:  # its attempt tells the rest
+        if started:  # its attempt tells the rest
             self._core.apply(AdoptedJobStarted(now, task.id))
         elif not job.held and task.status.held_by == by_owner:
             self._core.apply(ReleaseRequested(now, task.id, by_owner))
