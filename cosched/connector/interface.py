@@ -37,7 +37,8 @@ class ConnectorError(SystemFault):
     Attributes:
         transient: True where the same call may succeed later (busy, unreachable); False where it never will.
         refused: True where a submit that may succeed later was turned away for now (a limit, a full queue), so that the
-            manager certainly has nothing of it: it need not be looked for.
+            manager certainly has nothing of it: it need not be looked for. Of a user's own job, which is let go: this
+            job alone cannot be, for now.
     """
 
     def __init__(self, message: str, *, transient: bool, refused: bool = False) -> None:

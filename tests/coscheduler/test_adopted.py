@@ -13,9 +13,13 @@ from cosched.coscheduler.events import (
     AdoptedJobStarted,
     AttemptAbsent,
     AttemptMissing,
+    AttemptSubmitted,
     CancelRequested,
     HostsObserved,
+    SubmitFailed,
+    Tick,
 )
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit
 
@@ -88,3 +92,29 @@ def test_a_job_that_starts_without_cosched_is_an_attempt_where_it_runs() -> None
     assert attempt.hosts == ()
     report(core, attempt, JobState.RUNNING, 2.0, started=0.9, hosts=("node07",))
     assert core.attempts[attempt.uuid].hosts == ("node07",)
+
+
+def test_a_job_that_cannot_be_let_go_waits_alone_and_longer_each_time() -> None:
+    """Its user held it, or marked it for another attempt: all their other tasks waited, up to a minute each time."""
+    core = a_core(1, retry=1.0, retry_longest=60.0)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0], adopted=KEY, owner="ann")))
+    for refused, until in ((0.5, 1.5), (1.5, 3.5), (3.5, 7.5)):
+        outcome = core.handle(SubmitFailed(refused, attempt.uuid, "held by its user", transient=True, refused=True))
+        assert (core.tasks["1"].status.state, core.tasks["1"].status.reason) == (TaskState.QUEUED, "held by its user")
+        assert not dispatched(outcome)
+        assert core.owner_limit("1") is None
+        found = explain(core, "1", until - 0.25)
+        assert found is not None
+        assert found.waits_for[0] == "an attempt came to nothing (held by its user); tried again in 0.25 s"
+        assert not dispatched(core.handle(Tick(until - 0.25)))
+        (attempt,) = dispatched(core.handle(Tick(until)))
+    core.handle(SubmitFailed(7.6, attempt.uuid, "held by its user", transient=True, refused=True))
+    (other,) = dispatched(submit(core, a_task(2, [1.0], owner="ann"), 7.7))
+    assert other.task == "2"
+    complete(core, other, 7.8, 8.8)
+    (attempt,) = dispatched(core.handle(Tick(15.6)))
+    core.handle(AttemptSubmitted(15.7, attempt.uuid, "12.0"))
+    report(core, attempt, JobState.EVICTED, 15.8)
+    (attempt,) = dispatched(core.handle(AttemptAbsent(15.9, attempt.uuid)))
+    core.handle(SubmitFailed(16.0, attempt.uuid, "held by its user", transient=True, refused=True))
+    assert dispatched(core.handle(Tick(17.0)))  # it had been let go meanwhile: the pauses begin anew

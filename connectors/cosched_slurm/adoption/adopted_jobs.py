@@ -19,7 +19,7 @@ from cosched_slurm.jobs import JobRecord, plain_number, record_of_row
 from cosched_slurm.past_jobs import numbered_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector.interface import AdoptableJob
@@ -119,10 +119,24 @@ class SlurmAdoptedJobs:
                 each = int(plain_number(job.row.get("tasks_per_node")) or 1)
                 pinned = [f"ReqNodeList={','.join(launch.hosts)}"] if launch.hosts else []
                 tasks = max(count * each, int(job.note[6] or 0))
-                self._commands.update(
-                    [job.number], f"NumNodes={count}-{count}", f"NumTasks={tasks}", *pinned, "StartTime=now"
+                self._let_go(
+                    launch.attempt, job, [f"NumNodes={count}-{count}", f"NumTasks={tasks}", *pinned, "StartTime=now"]
                 )
             return job.number
+
+    def _let_go(self, attempt: str, job: NotedJob, changes: Sequence[str]) -> None:
+        """Let a waiting job begin; one that Slurm leaves as it is has no attempt."""
+        try:
+            self._commands.update([job.number], *changes)
+        except ConnectorError as error:
+            now = self._jobs().get(job.key)  # raises where Slurm is away: then nothing is known
+            if now is None or (now.pending and now.closed):
+                self._unmark(attempt)
+                if now is not None:
+                    with contextlib.suppress(ConnectorError):  # what was changed before it refused
+                        self._commands.update([job.number], *_as_asked(job))
+                raise _refused(f"job {job.number} was not let go: {error}") from error
+            raise
 
     def ran_alone(self, key: str) -> bool:
         """Return whether a job ran to its end for no attempt, as the controller has it, or the past."""

@@ -27,6 +27,7 @@ class AttemptEnds:
 
     Attributes:
         lost: task → attempts whose hosts were lost.
+        refusals: task of a user's own job → times in a row that this job could not be let go.
         distrusted: tasks of which a restored database may have forgotten that attempts were cancelled. One given up
             since the backup, as its host went down, looks like one that a user removed.
     """
@@ -40,6 +41,7 @@ class AttemptEnds:
         cancels: AttemptCancels,
     ) -> None:
         self.lost: dict[str, int] = {}
+        self.refusals: dict[str, int] = {}
         self.distrusted: set[str] = set()
         self._settings = settings
         self._state = state
@@ -117,6 +119,11 @@ class AttemptEnds:
         self._close(attempt)
         self._queue_again(task, f"{reason} (try {failures} of {most})", self._pause_until(failures, time), time)
 
+    def job_refused(self, attempt: Attempt, reason: str, time: float) -> None:
+        """Queue the task of a user's own job again that could not be let go: it alone waits, longer each time."""
+        self.refusals[attempt.task] = self.refusals.get(attempt.task, 0) + 1
+        self.requeue_or_end(attempt, AttemptState.LOST, reason, time)
+
     def requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
         """End an abandoned attempt; queue its task again, or cancel it as asked."""
         task = self._state.tasks[attempt.task]
@@ -143,7 +150,8 @@ class AttemptEnds:
                 task.with_status(state=TaskState.FAILED, reason=f"{reason} (try {tries}, the last)", finished=time)
             )
             return
-        self._queue_again(task, reason, max(self._unstarted.retry_at(task.id), self._pause_until(lost, time)), time)
+        failed = max(lost, self.refusals[task.id] + 1 if task.id in self.refusals else 0)
+        self._queue_again(task, reason, max(self._unstarted.retry_at(task.id), self._pause_until(failed, time)), time)
 
     def forgotten(self, attempt: Attempt, reason: str, time: float) -> None:
         """Queue a task again whose cancelled attempt is not recorded in the restored database."""
@@ -210,6 +218,7 @@ class AttemptEnds:
     def _forget(self, task: Task) -> None:
         self._queue.remove(task.id)
         self.lost.pop(task.id, None)
+        self.refusals.pop(task.id, None)
         self.distrusted.discard(task.id)
         self._unstarted.forget_task(task.id)
         self._corrections.learn_run_time(task)

@@ -95,6 +95,7 @@ class AttemptLifecycle:
             tuple(sorted(self.ends.distrusted)),
             self.unstarted.snapshot(),
             self.workers.snapshot(),
+            dict(self.ends.refusals),
         )
 
     def load(self, snapshot: AttemptsSnapshot) -> None:
@@ -102,6 +103,7 @@ class AttemptLifecycle:
         self.paused_until, self._failures = snapshot.paused_until, snapshot.failures
         self.ends.lost, self.cancels.asked = dict(snapshot.lost), dict(snapshot.cancel_requests)
         self.limits.load(snapshot.limits)
+        self.ends.refusals = dict(snapshot.refusals)
         self.ends.distrusted = set(snapshot.distrusted)
         self.unstarted.load(snapshot.unstarted)
         self.workers.load(snapshot.ended_leads)
@@ -216,6 +218,7 @@ class AttemptLifecycle:
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0
+        self.ends.refusals.pop(attempt.task, None)
         state = AttemptState.SUBMITTED if attempt.state is AttemptState.SUBMITTING else attempt.state
         self._state.put_attempt(replace(attempt, state=state, job=event.job))
         if state is AttemptState.SUBMITTED:
@@ -235,7 +238,9 @@ class AttemptLifecycle:
         )
 
     def _submit_failed(self, attempt: Attempt, event: SubmitFailed) -> None:
-        if event.refused:
+        if event.refused and self._state.tasks[attempt.task].spec.adopted:  # the manager has that job already
+            self.ends.job_refused(attempt, event.message, event.time)
+        elif event.refused:
             owner = self._state.tasks[attempt.task].owner
             self.limits.note_refusal(owner, self._taken(owner), event.message, event.time)
             self.ends.requeue_or_end(attempt, AttemptState.LOST, event.message, event.time)

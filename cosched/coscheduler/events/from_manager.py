@@ -56,7 +56,8 @@ class AttemptSubmitted:
 class SubmitFailed:
     """A submit ended in an error; `message` says which.
 
-    With `transient` and without `refused`, the manager may have the job all the same.
+    With `transient` and without `refused`, the manager may have the job all the same. Refused, the owner is at a limit
+    of the manager's; of a user's own job, it alone cannot be let go now.
     """
 
     time: float

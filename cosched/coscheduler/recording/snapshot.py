@@ -142,6 +142,7 @@ class AttemptsSnapshot:
         distrusted: tasks whose attempts may have been cancelled in changes that the database has forgotten.
         unstarted: attempts that have not begun, and what they taught.
         ended_leads: elastic task → the report that its lead has ended, until its workers have.
+        refusals: task of a user's own job → times in a row that this job could not be let go.
     """
 
     paused_until: float = 0.0
@@ -152,6 +153,7 @@ class AttemptsSnapshot:
     distrusted: tuple[str, ...] = ()
     unstarted: UnstartedSnapshot = field(default_factory=UnstartedSnapshot)
     ended_leads: Mapping[str, JobReported | SubmitFailed | AttemptAbsent] = field(default_factory=dict)
+    refusals: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
 # Texts that a redacted recording shows: identifiers, states, hosts and domains.
 PLAIN = {
     *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
-    *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted")),
+    *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted", "refusals")),
     ("AvoidedHosts", "hosts"),
     *(
         (kind, "attempt")

@@ -44,6 +44,14 @@ def uuid_of(task: int) -> str:
     return next(iter(core.handle(TaskSubmitted(0.0, a_task(task))).changes.attempts))
 
 
+def second_uuid_of(task: int) -> str:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(1)))
+    (first,) = core.handle(TaskSubmitted(0.0, a_task(task))).changes.attempts
+    core.handle(SubmitFailed(0.0, first, "no", transient=True, refused=True))
+    return next(iter(core.handle(Tick(9.0)).changes.attempts))
+
+
 def refused(time: float, task: int, *, full: bool = False) -> SubmitFailed:
     return SubmitFailed(time, uuid_of(task), "no", transient=True, refused=full)
 
@@ -119,6 +127,17 @@ STORIES: dict[str, tuple[CoreSettings, list[Event]]] = {
             AttemptSubmitted(1.0, uuid_of(1), "1"),
             *(refused(1.5, number, full=True) for number in (2, 3)),
             *ticks(2.0, 3.0, 4.0, 6.0),
+        ],
+    ),
+    "a user's own job that cannot be let go waits longer and longer": (
+        settings(),
+        [
+            HostsObserved(0.0, hosts(2)),
+            TaskSubmitted(0.0, a_task(1, [5.0], adopted="pool#1.0#1")),
+            refused(0.5, 1, full=True),
+            *ticks(1.0, 1.5),
+            SubmitFailed(2.0, second_uuid_of(1), "no", transient=True, refused=True),
+            *ticks(3.0, 4.0),
         ],
     ),
     "a cancel is said again": (

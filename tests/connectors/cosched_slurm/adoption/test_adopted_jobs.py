@@ -152,6 +152,38 @@ def test_a_job_cancelled_before_it_began_ran_for_nobody_whatever_the_completion_
     assert not SlurmAdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file).ran_alone(_KEY)
 
 
+def test_a_job_that_slurm_does_not_let_go_is_refused_alone_and_is_as_its_user_asked(tmp_path: Path) -> None:
+    """Its nodes are not in the partition that its user chose, say: nobody had a job submitted for up to a minute."""
+    refusal = ConnectorError("scontrol failed: Requested node configuration is not available", transient=True)
+
+    class Refusing(Queue):
+        def update(self, jobs: Sequence[str], *changes: str) -> None:
+            super().update(jobs, *(change for change in changes if change != "StartTime=now"))
+            if "StartTime=now" in changes:
+                raise refusal
+
+    queue = Refusing()
+    jobs = _jobs(queue, tmp_path)
+    with pytest.raises(ConnectorError, match="configuration is not available") as caught:
+        jobs.release(_launch())
+    assert (caught.value.transient, caught.value.refused) == (True, True)
+    assert jobs.attempts() == set()
+    assert queue.changes[-1] == ("ReqNodeList=", "NumTasks=2", "NumNodes=1-4")
+
+
+def test_a_job_that_was_let_go_without_an_answer_may_be_its_attempts(tmp_path: Path) -> None:
+    class Silent(Queue):
+        def update(self, jobs: Sequence[str], *changes: str) -> None:
+            super().update(jobs, *changes)
+            raise ConnectorError("scontrol did not answer", transient=True)
+
+    jobs = _jobs(Silent(), tmp_path)
+    with pytest.raises(ConnectorError, match="did not answer") as caught:
+        jobs.release(_launch())
+    assert not caught.value.refused
+    assert set(jobs.records()) == {_ATTEMPT}
+
+
 def test_a_job_whose_release_was_cut_off_is_free_for_another_attempt(tmp_path: Path) -> None:
     queue = Queue()
     jobs = _jobs(queue, tmp_path)
