@@ -290,7 +290,8 @@ def _is_foreign(slot: Mapping[str, Any], ours: OfSlot) -> bool:
     """Return whether the machine's owner or a foreign job occupies the slot."""
     if slot.get("State") == "Owner":
         return True
-    return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)
+    # One that is driven away may take minutes to go: meanwhile nothing else begins there.
+    return slot.get("State") in ("Claimed", "Preempting") and "JobId" in slot and not ours(slot)
 
 
 def _has_owner(slot: Mapping[str, Any]) -> bool:

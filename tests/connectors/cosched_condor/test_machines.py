@@ -35,6 +35,16 @@ def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> No
     assert _hosts([{**taken, "JobId": "8.0"}, {"Machine": "a", "State": "Unclaimed"}]) == [Host("a")]
 
 
+def test_a_machine_from_which_anothers_job_is_driven_away_is_claimed_until_it_has_gone() -> None:
+    """Tasks were sent there, waited in vain while other hosts were idle, and failed after five such tries."""
+    leaving: dict[str, object] = {"Machine": "a", "State": "Preempting", "Activity": "Vacating"}
+    assert _hosts([{**leaving, "JobId": "8.0"}])[0].claimed
+    assert not _hosts([{**leaving, "JobId": "7.1"}])[0].claimed
+    part = {**leaving, "Name": "slot1_1@a", "DynamicSlot": True, "Cpus": 4, "Memory": 100, "JobId": "8.0"}
+    whole = {"Machine": "a", "PartitionableSlot": True, "TotalSlotCpus": 8, "TotalSlotMemory": 900, "Cpus": 4}
+    assert _hosts([whole, part])[0].others == HostShare(100, 4)
+
+
 @pytest.mark.parametrize("value", ["x", None, float("nan"), float("inf"), -4, 10**400, [1]])
 def test_a_host_that_says_odd_things_of_itself_keeps_no_other_from_being_seen(value: object) -> None:
     names = ("Cpus", "Memory", "Disk", "GPUs", "TotalSlotCpus", "TotalSlotMemory", "TotalSlotGPUs")
