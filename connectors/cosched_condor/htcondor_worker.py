@@ -19,7 +19,7 @@ from cosched_condor.job_ads import WITHDRAWN
 from cosched_condor.matching import pinned_machines, why_idle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["main"]
 
@@ -41,7 +41,7 @@ class _CondorVerbs:
         self._schedd_found: Any = None
         self._address: Any = None
         self._scheduler = ""
-        self._logs: dict[str, Any] = {}
+        self._logs: dict[str, _FollowedLog] = {}
 
     def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
         """Return the machines' slots, attributes spelled as they were asked for.
@@ -183,12 +183,13 @@ class _CondorVerbs:
         for log in self._logs.keys() - set(logs):
             del self._logs[log]
         for log in logs:
-            if log not in self._logs:
-                self._logs[log] = self._library.JobEventLog(log)
+            if log not in self._logs or self._logs[log].is_over():
+                self._logs[log] = _FollowedLog(log, self._library.JobEventLog)
         while True:
             events = list(
                 islice(
-                    (_event_values(event, log) for log in logs for event in self._logs[log].events(0)), _EVENTS_AT_ONCE
+                    (_event_values(event, log) for log in logs for event in self._logs[log].reader.events(0)),
+                    _EVENTS_AT_ONCE,
                 )
             )
             left = end - time.monotonic()
@@ -214,6 +215,33 @@ class _CondorVerbs:
         """
         self._schedd_found = None
         self._logs.clear()
+
+
+class _FollowedLog:
+    """An event log that is read on, as long as the file is the same and only grows.
+
+    Whoever removes or cuts it by hand leaves the library waiting at a place that nothing is written to any more.
+    """
+
+    def __init__(self, path: str, read: Callable[[str], Any]) -> None:
+        self._path = Path(path)
+        self._known = self._state()
+        self.reader = read(path)
+
+    def is_over(self) -> bool:
+        """Return whether another file has its name now, or less stands in it than before."""
+        before, self._known = self._known, self._state()
+        if self._known is None:
+            return False
+        return before is None or self._known[:2] != before[:2] or self._known[2] < before[2]
+
+    def _state(self) -> tuple[int, int, int] | None:
+        """Return which file it is, and how many bytes it has; None where there is none."""
+        try:
+            state = self._path.stat()
+        except OSError:
+            return None
+        return state.st_dev, state.st_ino, state.st_size
 
 
 def _slot_attributes(job: Any) -> list[str]:

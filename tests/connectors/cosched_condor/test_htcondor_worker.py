@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import types
 from enum import IntEnum
@@ -16,6 +17,7 @@ from cosched_condor.job_ads import WITHDRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 class Value(IntEnum):
@@ -176,6 +178,29 @@ def test_a_long_log_is_told_in_parts(
     follow = ("follow", {"logs": ["/events.log"], "timeout": 0.0})
     parts = [answer["answer"] for answer in exchange(follow, follow, follow)]
     assert [[event["EventTypeNumber"] for event in part] for part in parts] == [[0], [1], []]
+
+
+def test_a_log_that_was_removed_or_cut_by_hand_is_told_from_its_beginning(
+    exchange: Callable[..., list[dict[str, Any]]], library: types.ModuleType, tmp_path: Path
+) -> None:
+    """No start and no end was told any more until the daemon was started anew: each was seen up to a minute late."""
+    log = tmp_path / "events.log"
+    log.write_text("a line\n")
+
+    class Changing(Log):
+        def events(self, wait: float) -> Iterator[Event]:
+            yield from super().events(wait)
+            changes.pop(0)()
+
+    def replace_log() -> None:
+        log.rename(tmp_path / "events.log.old")
+        log.write_text("another line\n")
+
+    changes = [lambda: log.write_text("a line\nand one more\n"), lambda: os.truncate(log, 3), replace_log, bool]
+    vars(library).update(JobEventLog=Changing)
+    follow = ("follow", {"logs": [str(log)], "timeout": 0.0})
+    told = [len(answer["answer"]) for answer in exchange(follow, follow, follow, follow)]
+    assert told == [2, 0, 2, 2]
 
 
 def test_after_an_error_a_log_is_told_from_its_beginning(exchange: Callable[..., list[dict[str, Any]]]) -> None:

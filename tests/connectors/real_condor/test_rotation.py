@@ -49,6 +49,29 @@ def test_logs_that_are_over_go_and_no_event_is_lost_or_told_twice(bench: Bench, 
     assert [report.state for report in bench.listen(long, JobState.COMPLETED)] == [JobState.COMPLETED]
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_log_that_an_administrator_removed_or_cut_costs_the_next_jobs_nothing(
+    bench: Bench, spool: Path, cut: bool
+) -> None:
+    """Nothing was told of any job after it, as the old file was read on, until the daemon began anew."""
+    before = bench.shell("exit 0", hosts=("node01",))
+    bench.submit(before)
+    bench.listen(before, JobState.COMPLETED)
+    long, gate = bench.running("node03")
+    log = spool / "events.log"
+    if cut:
+        os.truncate(log, 0)
+    else:
+        log.unlink()
+    after = bench.shell("exit 3", hosts=("node02",))
+    bench.submit(after)
+    assert bench.listen(after, JobState.FAILED)[-1].exit_code == 3
+    gate.touch()
+    if cut:  # what runs goes on writing into it
+        bench.listen(long, JobState.COMPLETED)
+    bench.until(long, JobState.COMPLETED)
+
+
 def _connector(bench: Bench) -> CondorConnector:
     assert isinstance(bench.connector, CondorConnector)
     return bench.connector
