@@ -6,6 +6,7 @@ after a restart. HTCondor writes a job's events into the log named at its submis
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
 import time
@@ -67,9 +68,11 @@ class EventLogReader:
         """Handle events, oldest first, and return a report for each change of an attempt."""
         reports = []
         for event in events:
-            report = self._apply(event)
-            if report is not None:
-                reports.append(report)
+            # One that was not written whole, as on a full disk, may lack what it should have.
+            with contextlib.suppress(KeyError, ValueError, TypeError, IndexError):
+                report = self._apply(event)
+                if report is not None:
+                    reports.append(report)
         return reports
 
     def has_live_jobs(self, log: str) -> bool:

@@ -19,11 +19,13 @@ from cosched_condor.job_ads import WITHDRAWN
 from cosched_condor.matching import pinned_machines, why_idle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["main"]
 
 _LOOK_SECONDS = 0.01
+_EVENT_END = b"\n...\n"
+_LONGEST_EVENT = 1 << 20  # bytes
 _EVENTS_AT_ONCE = 5000  # about a second's work: a long log after a restart must not use up the time limit of a call
 
 
@@ -185,10 +187,11 @@ class _CondorVerbs:
         for log in logs:
             if log not in self._logs or self._logs[log].is_over():
                 self._logs[log] = _FollowedLog(log, self._library.JobEventLog)
+            self._logs[log].leave_out()
         while True:
             events = list(
                 islice(
-                    (_event_values(event, log) for log in logs for event in self._logs[log].reader.events(0)),
+                    (_event_values(event, log) for log in logs for event in self._logs[log].events()),
                     _EVENTS_AT_ONCE,
                 )
             )
@@ -220,13 +223,16 @@ class _CondorVerbs:
 class _FollowedLog:
     """An event log that is read on, as long as the file is the same and only grows.
 
-    Whoever removes or cuts it by hand leaves the library waiting at a place that nothing is written to any more.
+    Whoever removes or cuts it by hand leaves the library waiting at a place that nothing is written to any more. It
+    also stops for good, or fails again and again, at an event that was not written whole, as on a full disk: what
+    cannot be read is left out.
     """
 
     def __init__(self, path: str, read: Callable[[str], Any]) -> None:
         self._path = Path(path)
         self._known = self._state()
-        self.reader = read(path)
+        self._reader = read(path)
+        self._stopped_at = -1
 
     def is_over(self) -> bool:
         """Return whether another file has its name now, or less stands in it than before."""
@@ -234,6 +240,44 @@ class _FollowedLog:
         if self._known is None:
             return False
         return before is None or self._known[:2] != before[:2] or self._known[2] < before[2]
+
+    def events(self) -> Iterator[Any]:
+        """Yield the events that were added and can be read."""
+        while True:
+            before = self._offset()
+            try:
+                yield from self._reader.events(0)
+                return
+            except Exception:
+                if self._offset() <= before:
+                    raise
+
+    def leave_out(self) -> None:
+        """Go on behind a whole event at which the library has stopped since the last call."""
+        place, end = self._offset(), self._end_of_next()
+        if end is not None and place == self._stopped_at:
+            state, _ = self._reader.__getstate__()
+            moved: Any = object.__new__(type(self._reader))
+            moved.__setstate__((state, end))
+            self._reader = moved
+        self._stopped_at = -1 if end is None else place
+
+    def _end_of_next(self) -> int | None:
+        """Return where the next event ends; None where there is no whole one."""
+        place = self._offset()
+        if self._known is None or self._known[2] <= place:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(place)
+            end = file.read(_LONGEST_EVENT).find(_EVENT_END)
+        return place + end + len(_EVENT_END) if end >= 0 else None
+
+    def _offset(self) -> int:
+        """Return the place that the library would pickle; the largest where it has another way for that."""
+        try:
+            return int(self._reader.__getstate__()[1])
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return sys.maxsize
 
     def _state(self) -> tuple[int, int, int] | None:
         """Return which file it is, and how many bytes it has; None where there is none."""

@@ -288,6 +288,9 @@ class _Reader:
             self._taken += 1
             yield _Event(json.loads(line))
 
+    def __getstate__(self) -> tuple[dict[str, object], int]:
+        return {}, sum(len(line) + 1 for line in self._file.read_text().splitlines()[: self._taken])
+
 
 class _Event(dict[str, Any]):
     def __str__(self) -> str:

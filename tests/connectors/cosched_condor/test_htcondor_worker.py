@@ -35,7 +35,7 @@ class Event(dict[str, Any]):
 
 
 class Log:
-    """An event log; what the last `broken` reads find is not readable."""
+    """An event log, the second event of which cannot be read as long as something is `broken`."""
 
     broken: list[Exception]
     lines: tuple[str, ...] = ("000 (007.000.000) 2026-01-31 12:00:00.123Z Job submitted", "001 (007.000.000) 12:00 Job")
@@ -45,9 +45,15 @@ class Log:
 
     def events(self, _wait: float) -> Iterator[Event]:
         while self._left:
-            yield self._left.pop(0)
-            if self.broken:
+            if self.broken and self._place() == 1:
                 raise self.broken.pop()
+            yield self._left.pop(0)
+
+    def _place(self) -> int:
+        return len(self.lines) - len(self._left)
+
+    def __getstate__(self) -> tuple[dict[str, object], int]:
+        return {}, self._place()
 
 
 class Collector:
@@ -205,7 +211,7 @@ def test_a_log_that_was_removed_or_cut_by_hand_is_told_from_its_beginning(
 
 def test_after_an_error_a_log_is_told_from_its_beginning(exchange: Callable[..., list[dict[str, Any]]]) -> None:
     """The connector forgets its jobs then: what the worker had read would be missing for good."""
-    Log.broken = [RuntimeError("unreadable")]
+    Log.broken = [RuntimeError("unreadable"), RuntimeError("unreadable")]
     follow = ("follow", {"logs": ["/events.log"], "timeout": 0.0})
     failed, again = exchange(follow, follow)
     assert failed["error"] == "unreadable"
