@@ -47,6 +47,7 @@ __all__ = [
 
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
+_NO_CODE = "HTCondor says that it has ended, and not with which exit code: look at its output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,7 @@ WITHDRAWN = "withdrawn by cosched: its files did not get here"
 IDLE = "JobStatus == 1"
 _MOST_PROCESSES = 1 << 16  # of an attempt
 _LARGEST = 2**53  # number of an ad that is believed
+_UNSAID = _LARGEST + 1
 _DYNAMIC = re.compile(r"\Aslot\d+_\d")
 _IDLE, _RUNNING, _REMOVED, COMPLETED, HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
@@ -360,8 +362,11 @@ def _live_process(ad: Mapping[str, Any], status: object, started: float | None) 
 
 def _completed_process(ad: Mapping[str, Any], started: float | None) -> CondorProcess:
     killed = ad.get("ExitBySignal") is True
-    code = 128 + whole_number(ad, "ExitSignal") if killed else whole_number(ad, "ExitCode")
     finished = _ad_time(ad.get("CompletionDate")) or _ad_time(ad.get("EnteredCurrentStatus"))
+    known = whole_number(ad, "ExitSignal" if killed else "ExitCode", _UNSAID)
+    if known == _UNSAID:
+        return CondorProcess(JobState.FAILED, started, finished, reason=_NO_CODE)
+    code = 128 + known if killed else known
     return CondorProcess(JobState.FAILED if code else JobState.COMPLETED, started, finished, code)
 
 

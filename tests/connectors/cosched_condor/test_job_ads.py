@@ -96,6 +96,14 @@ def test_a_removal_that_came_after_the_programs_end_removed_nothing() -> None:
     assert reports_of_ads([_ad(0, 1, **removed)], [])["a"].state is JobState.RUNNING  # not yet done
 
 
+@pytest.mark.parametrize("values", [{}, {"ExitCode": "x"}, {"ExitBySignal": True}])
+def test_a_job_that_has_ended_without_an_exit_code_has_not_completed(values: dict[str, Any]) -> None:
+    """Nothing passed for 0, and the tasks that were to come after it began."""
+    report = reports_of_ads([], [_ad(**{**_RUNNING, "JobStatus": 4, "CompletionDate": 120, **values})])["a"]
+    assert (report.state, report.exit_code, report.finished) == (JobState.FAILED, None, 120.0)
+    assert "exit code" in report.reason
+
+
 def test_a_signal_is_128_and_its_number() -> None:
     ad = _ad(JobStatus=4, ExitBySignal=True, ExitSignal=9, CompletionDate=120, JobCurrentStartDate=1)
     assert reports_of_ads([], [ad])["a"].exit_code == 137
