@@ -284,7 +284,11 @@ class CondorConnector(Connector):
     def close(self) -> None:
         """End the processes that talk to HTCondor; jobs go on."""
         self._client.close()
-        self._event_client.close()
+        if self._output_fetcher is None:
+            self._event_client.close()
+        else:  # what is being fetched stays with the scheduler, and is fetched by the next daemon
+            self._output_fetcher.close()
+            self._event_client.abandon()
         self._attempts.lock.release()
 
     def _release(self, launch: Launch) -> str:

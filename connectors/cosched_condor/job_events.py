@@ -215,7 +215,7 @@ class QueueEvents:
             ConnectorError: HTCondor does not answer.
         """
         end = time.monotonic() + timeout
-        self._output_fetcher.fetch_all()
+        self._output_fetcher.begin()
         while True:
             if time.monotonic() >= self._looked + _SLOTS_PERIOD:
                 self.slots_seen(self._client.call("slots", projection=_SLOT_ATTRIBUTES))

@@ -6,8 +6,9 @@ Start at `SchedulerJobs.look_up`; `OutputFetcher` fetches output from a schedule
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from cosched_condor.job_ads import with_exit_codes
 from cosched_condor.spool import FENCED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched_condor.htcondor_client import CondorClient
     from cosched_condor.job_owners import JobOwners
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["TRANSFER_SECONDS", "OutputFetcher", "SchedulerJobs"]
 
 _FETCH_SECONDS = 600.0  # that the output of jobs may take
+_PATIENCE = 30.0  # seconds that somebody who asks for output waits
+_SOON = 5.0  # seconds that the report of a job's end waits for output
 _RETRY_SECONDS = 60.0  # seconds until output that could not be fetched is tried again
 TRANSFER_SECONDS = 120.0  # that a submission's files may take to the scheduler
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
@@ -35,6 +38,8 @@ _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler
 
 class OutputFetcher:
     """Fetches the output that a scheduler keeps; the scheduler then forgets the job.
+
+    It has a thread of its own: however much one task has written, nothing of the others' waits for that.
 
     Args:
         client: a process of its own, for this may take long.
@@ -47,7 +52,8 @@ class OutputFetcher:
         self._owners = owners
         self._attempts = attempts
         self._kept: dict[str, float] = {}  # attempt → when to try, seconds of the monotonic clock
-        self._guard = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "condor-output")
+        self._latest: Future[None] | None = None
 
     def note(self, queue: Iterable[Mapping[str, Any]]) -> None:
         """Note the attempts with output still in the queue."""
@@ -56,23 +62,68 @@ class OutputFetcher:
             if attempt and self._attempts.known(attempt):
                 self._kept.setdefault(attempt, 0.0)
 
-    def fetch(self, attempt: str) -> None:
-        """Fetch an attempt's output, if it is kept.
+    def fetch(self, attempt: str, patience: float = _PATIENCE) -> None:
+        """Fetch an attempt's output, if it is kept; wait for it, and for what is fetched just then, so many seconds.
 
         Raises:
             ConnectorError: it cannot be had now.
         """
-        with self._guard:
-            if attempt in self._kept:
-                self._retrieve([attempt])
+        if attempt not in self._kept:
+            return
+        asked = self._begun(self._fetch_one, attempt)
+        try:
+            asked.result(patience)
+        except (FutureTimeoutError, CancelledError):
+            asked.cancel()
+            raise ConnectorError(
+                "what the task wrote is still on its way from HTCondor's scheduler: try again in a minute",
+                transient=True,
+            ) from None
+
+    def fetch_soon(self, attempt: str) -> None:
+        """Fetch an attempt's output, unless that takes long or other output is being fetched.
+
+        Raises:
+            ConnectorError: it cannot be had now.
+        """
+        if self._latest is None or self._latest.done():
+            self.fetch(attempt, _SOON)
+
+    def begin(self) -> None:
+        """Begin to fetch all output that is kept, unless some is being fetched."""
+        if self._latest is not None and not self._latest.done():
+            return
+        before, self._latest = self._latest, None
+        if before is not None and not before.cancelled():
+            with contextlib.suppress(ConnectorError):  # who asked for it was told
+                before.result()
+        if self._due():
+            self._begun(self.fetch_all)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def fetch_all(self) -> None:
         """Fetch all output that is kept; try again later where one attempt's cannot be had."""
-        with self._guard:
-            now = time.monotonic()
-            due = [attempt for attempt, when in list(self._kept.items()) if when <= now]
-            for first in range(0, len(due), job_ads.MOST_NAMED):
-                self._retrieve_in_parts(due[first : first + job_ads.MOST_NAMED])
+        due = self._due()
+        for first in range(0, len(due), job_ads.MOST_NAMED):
+            self._retrieve_in_parts(due[first : first + job_ads.MOST_NAMED])
+
+    def _due(self) -> list[str]:
+        now = time.monotonic()
+        return [attempt for attempt, when in list(self._kept.items()) if when <= now]
+
+    def _begun(self, work: Callable[..., None], *given: str) -> Future[None]:
+        try:
+            self._latest = self._thread.submit(work, *given)
+        except RuntimeError as error:
+            raise ConnectorError("cosched is ending", transient=True) from error
+        return self._latest
+
+    def _fetch_one(self, attempt: str) -> None:
+        if attempt in self._kept:
+            self._retrieve([attempt])
 
     def _retrieve_in_parts(self, attempts: Sequence[str]) -> None:
         try:
@@ -178,7 +229,7 @@ class SchedulerJobs:
             and self._attempts.prepares(report.attempt)
         ):
             with contextlib.suppress(ConnectorError):  # then the exit code has to do
-                self._output_fetcher.fetch(report.attempt)
+                self._output_fetcher.fetch_soon(report.attempt)
         return with_preparation_failure(report, self._attempts.folder(report.attempt))
 
     def remove(self, attempt: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 import uuid
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,11 +14,12 @@ from hypothesis import strategies as st
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.connector import JobState
+from cosched.connector import ConnectorError, JobState
 from cosched_condor import job_events as module
 from cosched_condor.job_events import LONGEST_PAUSE, SHORTEST_PAUSE, QueueEvents, QueuePolling
 from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import OutputFetcher, SchedulerJobs
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from cosched_condor.htcondor_client import CondorClient
@@ -100,7 +103,42 @@ def test_a_life_is_told_step_by_step_and_fetched_at_its_end(
     assert _states(news) == [JobState.COMPLETED]
     assert "retrieve" not in pool.calls  # the end is told first
     assert _states(news) == []
+    until(lambda: pool.calls.count("retrieve") == 1)
+    assert _states(news) == []
     assert pool.calls.count("retrieve") == 1
+
+
+def test_what_one_task_has_written_is_not_waited_for_by_anything_of_the_others(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For as long as it came, up to ten minutes, no start and no end was seen, and no host looked at."""
+    arrived, call = threading.Event(), pool.call
+
+    def slow(verb: str, wait: float = 0.0, **arguments: object) -> Any:
+        if verb == "retrieve":
+            arrived.wait(60.0)
+        return call(verb, wait, **arguments)
+
+    monkeypatch.setattr(pool, "call", slow)
+    large, other = (
+        _ad(attempts, ClusterId=number, JobStatus=4, ExitCode=1, CompletionDate=9, **_BEGUN) for number in (7, 8)
+    )
+    pool.queue = [large]
+    assert _states(news) == [JobState.FAILED]
+    (
+        attempts.folder(other["CoschedAttempt"]) / "prepares"
+    ).touch()  # its end is told with what it wrote, if that is there
+    pool.queue, pool.slots = [large, other], [{"JobId": "9.0"}]
+    began = time.monotonic()
+    try:
+        assert _states(news, 60.0) == [JobState.FAILED]
+        with pytest.raises(ConnectorError, match="on its way"):
+            news._output_fetcher.fetch(other["CoschedAttempt"], 0.01)
+        assert time.monotonic() - began < 30.0
+    finally:
+        arrived.set()
+        news._output_fetcher.close()
+    until(lambda: "retrieve" in pool.calls)
 
 
 def test_while_nothing_changes_the_queue_is_left_alone(
