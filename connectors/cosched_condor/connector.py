@@ -316,11 +316,24 @@ class CondorConnector(Connector):
     def _hand_over_in_parts(
         self, batch: ClusterBatch, described: Mapping[str, SubmitDescription], outcomes: SubmitOutcomes
     ) -> None:
-        """Submit a cluster, and halve it while a limit of the scheduler refuses it."""
+        """Submit a cluster, and halve it while a limit of the scheduler refuses it.
+
+        One that is refused for good is parted by directories: HTCondor takes none of its jobs where one of these is
+        missing, and that is no fault of the others'.
+        """
         attempts = list(batch.firsts)
+        answers = []
         with outcomes.settle(attempts):
-            self._hand_over(batch, outcomes)
+            answers.append(self._submitted(batch))
+        if answers:
+            with outcomes.settle(attempts):
+                self._take_over(batch, answers[0], outcomes)
+            return
         if not outcomes.refused(attempts[0]):
+            parts = batch.directories() if outcomes.refused_for_good(attempts[0]) else []
+            for part in parts if len(parts) > 1 else []:
+                (alike,) = cluster_batches({attempt: described[attempt] for attempt in part}, len(batch.items))
+                self._hand_over_in_parts(alike, described, outcomes)
             return
         if len(attempts) == 1:
             if PER_SUBMISSION in str(outcomes[attempts[0]]):
@@ -333,10 +346,8 @@ class CondorConnector(Connector):
             (half,) = cluster_batches({attempt: described[attempt] for attempt in part}, len(batch.items))
             self._hand_over_in_parts(half, described, outcomes)
 
-    def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
-        """Submit a cluster and release it."""
-        fences = {attempt: str(self._attempts.fence_file(attempt)) for attempt in batch.firsts}
-        answer = self._submitted(batch, fences)
+    def _take_over(self, batch: ClusterBatch, answer: Mapping[str, Any], outcomes: SubmitOutcomes) -> None:
+        """Record a cluster that was submitted and released."""
         cluster = str(answer["cluster"])
         self._own_clusters.add([cluster])
         self._owners.submitted(int(cluster))
@@ -350,7 +361,8 @@ class CondorConnector(Connector):
             self._jobs.check_released(cluster, answer["released"])
         self._job_events.changed(batch.firsts, _SUBMISSION_SEEN)
 
-    def _submitted(self, batch: ClusterBatch, fences: Mapping[str, str]) -> dict[str, Any]:
+    def _submitted(self, batch: ClusterBatch) -> dict[str, Any]:
+        fences = {attempt: str(self._attempts.fence_file(attempt)) for attempt in batch.firsts}
         verb, wait = ("submit_spooled", TRANSFER_SECONDS) if self._settings.spooled else ("submit", 0.0)
         answer: dict[str, Any] = self._client.call(
             verb, wait=wait, description=batch.text, items=batch.items, fences=fences

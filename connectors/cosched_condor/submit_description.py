@@ -214,6 +214,15 @@ class ClusterBatch:
         self.firsts[attempt] = len(self.items)
         self.items += items
 
+    def directories(self) -> list[list[str]]:
+        """Return the attempts by the directory in which they run; those in their own folders together."""
+        found: dict[str, list[str]] = {}
+        for attempt, first in self.firsts.items():
+            item = self.items[first]
+            own = item["CoschedDirectory"] == item["CoschedFolder"]
+            found.setdefault("" if own else item["CoschedDirectory"], []).append(attempt)
+        return list(found.values())
+
 
 def cluster_batches(described: Mapping[str, SubmitDescription], most: int) -> list[ClusterBatch]:
     """Group launches into clusters.

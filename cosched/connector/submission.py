@@ -30,6 +30,11 @@ class SubmitOutcomes(dict[str, "str | CoschedError"]):
         outcome = self.get(attempt)
         return isinstance(outcome, ConnectorError) and outcome.refused
 
+    def refused_for_good(self, attempt: str) -> bool:
+        """Return whether the manager will never take the attempt as it is."""
+        outcome = self.get(attempt)
+        return isinstance(outcome, ConnectorError) and not outcome.transient
+
     def doubt_refusals(self, attempts: Iterable[str]) -> None:
         """Make refusals of these attempts transient errors.
 

@@ -204,6 +204,36 @@ def test_of_what_leaves_together_so_many_go_as_there_is_room_for(
     assert played.verbs.count("submit") <= 11  # two for each halving
 
 
+def test_a_directory_that_is_not_there_is_the_fault_of_its_own_tasks_alone(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    """HTCondor takes none of the jobs that it is given together: all tasks that left with such a one failed."""
+    clusters = iter(range(1, 9))
+
+    def submit(request: dict[str, Any]) -> dict[str, Any]:
+        if any(item["CoschedDirectory"] == "/gone" for item in request["items"]):
+            raise ConnectorError("Failed to create job ad: No such directory: /gone", transient=False)
+        return {**SUBMITTED, "cluster": next(clusters)}
+
+    connector, played = play(submit=submit)
+    places = ["/home", "/gone", "", "/home", "", "/gone"]
+    launches = [
+        replace(LAUNCH, attempt=str(uuid.uuid4()), hosts=("a",), count=1, directory=directory) for directory in places
+    ]
+    outcomes = connector.submit_many(launches)
+    ends = [outcomes[launch.attempt] for launch in launches]
+    assert [str(end) if isinstance(end, str) else "gone" for end in ends] == [
+        "1.0",
+        "gone",
+        "2.0",
+        "1.1",
+        "2.1",
+        "gone",
+    ]
+    assert all("/gone" in str(end) for end in ends if not isinstance(end, str))
+    assert played.verbs.count("submit") == 4
+
+
 def test_a_group_that_no_submission_may_have_fails_and_says_what_to_do(
     play: Callable[..., tuple[CondorConnector, Played]],
 ) -> None:
