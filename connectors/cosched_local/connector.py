@@ -145,7 +145,7 @@ class LocalConnector(Connector):
             job = self._jobs.get(attempt)
             if job is None or not job.waiting:
                 return StartDiagnosis(StartVerdict.STARTING if job is not None else StartVerdict.WAITING)
-            return StartDiagnosis(StartVerdict.BLOCKED if job.launch.hosts else StartVerdict.WAITING, job.report.reason)
+            return StartDiagnosis(StartVerdict.CLOSED if job.launch.hosts else StartVerdict.WAITING, job.report.reason)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return changes since the last call; after a restart, first all known ends."""

@@ -105,7 +105,12 @@ _PRECEDENCE = ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "S
 # Slurm has not looked at the job yet, or others are before it: it begins by itself.
 _IN_TURN = ("", "None", "Priority", "Resources", "Cleaning", "Prolog", "BurstBufferStageIn")
 _STARTING = "its hosts are made ready"
-_MEANINGS = {  # of reasons that time does not remove
+# Reasons that are the job's own, whatever others do and however long it waits.
+_LASTING = re.compile(
+    r"PartitionConfig|Partition(Node|Time)Limit|BadConstraints|Invalid(Account|QOS)|(Account|QOS)NotAllowed|TimeLimit"
+    r"|DeadLine|DependencyNeverSatisfied|MaxMemPerLimit|QOSMin\w*|(Assoc|QOS|Max)\w*PerJob\w*"
+)
+_MEANINGS = {  # of some of these
     "PartitionConfig": "no node of its partition has what it asks for, as many cores as ranks on each host, and memory",
     "PartitionTimeLimit": "its time limit is longer than its partition allows",
 }
@@ -259,9 +264,10 @@ def start_diagnosis(record: JobRecord | None) -> StartDiagnosis:
     """Return why a job has not begun, in Slurm's words."""
     if record is None or record.state is not JobState.QUEUED or record.waits == _STARTING:
         return StartDiagnosis(StartVerdict.STARTING)  # its stamps are still to come
-    blocked = record.waits.partition(":")[0] not in _IN_TURN
+    word = record.waits.partition(":")[0]
+    named = StartVerdict.BLOCKED if _LASTING.fullmatch(word) else StartVerdict.CLOSED
     reason = f"Slurm's reason is {record.waits}" if record.waits else ""
-    return StartDiagnosis(StartVerdict.BLOCKED if blocked else StartVerdict.WAITING, reason)
+    return StartDiagnosis(StartVerdict.WAITING if word in _IN_TURN else named, reason)
 
 
 def state_words(value: object) -> list[str]:

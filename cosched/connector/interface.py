@@ -252,7 +252,8 @@ class StartVerdict(StrEnum):
 
     STARTING = "starting"  # the manager is about it: it has a host, or files are on their way
     WAITING = "waiting"  # nothing is known that keeps it from beginning
-    BLOCKED = "blocked"  # the manager names what keeps it: waiting alone does not help
+    CLOSED = "closed"  # the manager names what keeps it now, and that passes: a closed partition, others' jobs, a limit
+    BLOCKED = "blocked"  # the manager names what keeps it, and that is its own: waiting alone does not help
 
 
 @dataclass(frozen=True, slots=True)

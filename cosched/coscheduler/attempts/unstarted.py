@@ -33,7 +33,8 @@ _SLOW_STARTS = 3.0  # times the hand-over that nine in ten stay below, until an 
 _DOUBTFUL = 0.25  # share of the grace
 _UNEXPLAINED = 5.0  # graces that an attempt is waited for where the manager names no obstacle
 _PAUSE_GROWTH = 4.0
-_LONGEST_PAUSE = 3600.0  # seconds between two tries of a task
+_LONGEST_PAUSE = 3600.0  # seconds between two tries of a task whose own fault it may be
+_LONGEST_CLOSED = 600.0  # seconds between two tries where what keeps it passes
 _LONGEST_ASIDE = 600.0  # seconds for which a host is set aside at most
 _SUSPICIOUS = 2  # tasks that began nowhere on a host, and were tried on no other
 
@@ -165,7 +166,8 @@ class UnstartedAttempts:
         if diagnosis.verdict is StartVerdict.STARTING or time > waiting.asked + grace:
             self._put(attempt.uuid, UnstartedAttempt(time, time + grace))
             return ""
-        explained = diagnosis.verdict is StartVerdict.BLOCKED or age >= _UNEXPLAINED * grace
+        blocked = diagnosis.verdict is StartVerdict.BLOCKED
+        explained = blocked or diagnosis.verdict is StartVerdict.CLOSED or age >= _UNEXPLAINED * grace
         if not attempt.hosts or not explained:
             pause = grace if attempt.hosts else 2 * age
             self._put(attempt.uuid, UnstartedAttempt(waiting.since, time + pause, None, diagnosis.reason))
@@ -173,9 +175,12 @@ class UnstartedAttempts:
         self.forget(attempt.uuid)
         self.calls += 1
         if not attempt.worker:  # its task runs, and waits longer and longer for another worker by itself
-            self._tries[attempt.task] = tries = self.tries(attempt.task) + 1
-            self._retry[attempt.task] = time + self._pause(tries)
-            until, known = self._retry[attempt.task] + self._pause(tries + 1), self._avoids.get(attempt.task)
+            # What passes, or is not named, is no fault of the task's: it alone never ends the tries.
+            most = self._settings.starts if blocked else max(self._settings.starts - 1, 1)
+            self._tries[attempt.task] = tries = min(self.tries(attempt.task) + 1, most)
+            longest = _LONGEST_CLOSED if diagnosis.verdict is StartVerdict.CLOSED else _LONGEST_PAUSE
+            self._retry[attempt.task] = time + self._pause(tries, longest)
+            until, known = self._retry[attempt.task] + self._pause(tries + 1, longest), self._avoids.get(attempt.task)
             hosts = {*attempt.hosts, *(() if known is None else known.hosts)}
             self._avoids[attempt.task] = AvoidedHosts(until, tuple(sorted(hosts)))
             self._blame(attempt, time)
@@ -275,9 +280,9 @@ class UnstartedAttempts:
         fitting = [uuid for uuid in anywhere if attempts[uuid].count <= free]
         return sorted(fitting, key=lambda uuid: bool(self._waiting[uuid].reason))[:1]  # those without an answer first
 
-    def _pause(self, tries: int) -> float:
+    def _pause(self, tries: int, longest: float) -> float:
         """Return the seconds until a task is tried again that did not begin so often."""
-        return min(self.grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
+        return min(self.grace * _PAUSE_GROWTH ** min(tries - 1, 10), longest)
 
     def _others_do(self, task: Task, avoided: Collection[str]) -> bool:
         """Return whether there are as many other hosts like these as a task had."""

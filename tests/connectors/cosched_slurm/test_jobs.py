@@ -173,12 +173,12 @@ def test_a_job_that_slurm_ended_says_why(states: object, reason: str, minutes: o
 @pytest.mark.parametrize(
     ("states", "reason", "described", "diagnosis"),
     [
-        ("PENDING", "Licenses", "", StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is Licenses")),
+        ("PENDING", "Licenses", "", StartDiagnosis(StartVerdict.CLOSED, "Slurm's reason is Licenses")),
         (
             "PENDING",
             "QOSMaxJobs",
             "3 jobs",
-            StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is QOSMaxJobs: 3 jobs"),
+            StartDiagnosis(StartVerdict.CLOSED, "Slurm's reason is QOSMaxJobs: 3 jobs"),
         ),
         (
             "PENDING",
@@ -201,6 +201,31 @@ def test_a_job_that_has_not_begun_says_why(
 ) -> None:
     row = {**_OLD, "job_state": states, "state_reason": reason, "state_description": described}
     assert start_diagnosis(job_records([row])[_ATTEMPT][0]) == diagnosis
+
+
+@pytest.mark.parametrize(
+    ("reason", "lasts"),
+    [
+        ("PartitionDown", False),
+        ("PartitionInactive", False),
+        ("ReqNodeNotAvail", False),
+        ("Reservation", False),
+        ("AssocGrpCpuLimit", False),
+        ("QOSMaxJobsPerUserLimit", False),
+        ("SomethingNew", False),
+        ("PartitionTimeLimit", True),
+        ("BadConstraints", True),
+        ("QOSMaxWallDurationPerJobLimit", True),
+        ("AssocMaxCpuPerJobLimit", True),
+        ("MaxMemPerLimit", True),
+        ("QOSMinCpuNotSatisfied", True),
+    ],
+)
+def test_only_what_is_a_jobs_own_fault_keeps_it_from_beginning_for_good(reason: str, lasts: bool) -> None:
+    """A partition that was down for an hour and a half had all tasks fail whose turn came."""
+    row = {**_OLD, "job_state": "PENDING", "state_reason": reason}
+    verdict = start_diagnosis(job_records([row])[_ATTEMPT][0]).verdict
+    assert verdict is (StartVerdict.BLOCKED if lasts else StartVerdict.CLOSED)
 
 
 def test_the_guess_at_a_start_is_none() -> None:

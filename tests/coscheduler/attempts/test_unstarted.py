@@ -104,6 +104,29 @@ def test_a_task_that_does_not_begin_is_tried_again_ever_later_and_fails_with_the
     assert "try 3, the last" in task.status.reason
 
 
+@pytest.mark.parametrize("verdict", [StartVerdict.CLOSED, StartVerdict.WAITING])
+def test_a_task_is_tried_for_as_long_as_it_is_none_of_its_own_fault_that_it_does_not_begin(
+    verdict: StartVerdict,
+) -> None:
+    """A closed partition, or jobs of others that stand before it, had tasks fail at the last try."""
+    core = a_core(1, starts=3)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    time = 0.0
+    for _ in range(6):
+        submitted(core, attempt, time)
+        time += 60.0
+        while attempt.uuid not in cancelled(answer(core, attempt, time, StartDiagnosis(verdict, "closed"))):
+            time += 60.0
+        assert not dispatched(report(core, attempt, JobState.REMOVED, time))
+        assert core.tasks["1"].status.state is TaskState.QUEUED
+        time += 240.0
+        (attempt,) = dispatched(core.handle(Tick(time)))
+    submitted(core, attempt, time)
+    assert cancelled(answer(core, attempt, time + 60.0)) == [attempt.uuid]  # its own fault after all
+    (task,) = report(core, attempt, JobState.REMOVED, time + 60.0).changes.tasks.values()
+    assert task.status.state is TaskState.FAILED
+
+
 def test_a_task_that_began_after_all_has_all_its_tries_again() -> None:
     core = a_core(1, starts=2)
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
