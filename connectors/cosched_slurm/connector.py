@@ -101,7 +101,8 @@ class SlurmConnector(Connector):
         with self._spool_faults():
             self._attempts.hold()
         rows, own = self._slurm.nodes(), self._settings.reservation
-        foreign = self._foreign_jobs.claims(self._job_watch.unexplained(allocated_processors(rows)))
+        watch = self._job_watch
+        foreign = self._foreign_jobs.claims(watch.unexplained(allocated_processors(rows)), watch.halted())
         reserved = self._commands.reservation(own) if own else None
         partition, prefix = self._settings.partition, self._settings.host_class
         return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))

@@ -11,7 +11,7 @@ from cosched_slurm.allocations import node_shares
 from cosched_slurm.jobs import commented_uuid, node_names, plain_number, state_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 __all__ = ["ForeignClaim", "ForeignJobs", "foreign_claims"]
 
@@ -26,6 +26,7 @@ _OCCUPYING_STATES = {
     "STAGE_OUT",
     "STOPPED",
 }
+_HALTED = {"SUSPENDED", "STOPPED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +44,40 @@ class ForeignClaim:
     share: HostShare = field(default_factory=HostShare)
 
 
-def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, ForeignClaim]:
+def foreign_claims(
+    rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool], halted: Collection[str] = ()
+) -> dict[str, ForeignClaim]:
     """Return the claim of foreign jobs on each host.
 
     Args:
         rows: jobs in Slurm's JSON of any version.
         ours: returns whether an attempt is known here.
+        halted: jobs of ours that were suspended: Slurm keeps what they have, for nobody knows how long.
     """
     found: dict[str, ForeignClaim] = {}
     for row in rows:
         attempt = commented_uuid(row)
-        if (attempt is not None and ours(attempt)) or not _OCCUPYING_STATES.intersection(
-            state_words(row.get("job_state"))
-        ):
+        states = state_words(row.get("job_state"))
+        rests = not _names(row).isdisjoint(halted)
+        known = attempt is not None and not rests and ours(attempt)
+        if known or not _OCCUPYING_STATES.intersection(states):
             continue
         job = plain_number(row.get("job_id"))
         owner = row.get("user_name") or "others"
-        until = None if _has_no_time_limit(row) else plain_number(row.get("end_time")) or None
-        reason = f"taken by job {int(job or 0)} of {owner}"
+        endless = rests or "SUSPENDED" in states or _has_no_time_limit(row)
+        until = None if endless else plain_number(row.get("end_time")) or None
+        reason = f"taken by job {int(job or 0)} of {owner}{', which is suspended' if _HALTED & {*states} else ''}"
         held = node_shares(row)
         for name in node_names(str(row.get("nodes") or "")):
             claim = ForeignClaim(reason, until, HostShare() if held is None else held.get(name, HostShare()))
             found[name] = _joined(found[name], claim) if name in found else claim
     return found
+
+
+def _names(row: Mapping[str, Any]) -> set[str]:
+    """Return a job's number, and that of its array with its index where it is an element."""
+    array, index, job = (plain_number(row.get(key)) for key in ("array_job_id", "array_task_id", "job_id"))
+    return {str(int(job or 0)), *([] if not array or index is None else [f"{int(array)}_{int(index)}"])}
 
 
 def _joined(one: ForeignClaim, other: ForeignClaim) -> ForeignClaim:
@@ -102,17 +114,23 @@ class ForeignJobs:
         self._ours = ours
         self._poll = poll
         self._asked = float("-inf")
+        self._halted: frozenset[str] = frozenset()
         self._known: dict[str, ForeignClaim] = {}
 
-    def claims(self, unexplained: set[str]) -> dict[str, ForeignClaim]:
+    def claims(self, unexplained: set[str], halted: Collection[str] = ()) -> dict[str, ForeignClaim]:
         """Return the foreign claims on these hosts.
+
+        Args:
+            unexplained: busy hosts whose jobs are not all known here.
+            halted: jobs of ours that were suspended.
 
         Raises:
             ConnectorError: Slurm does not answer.
         """
         if not unexplained:
             return {}
-        if time.monotonic() >= self._asked + self._poll:
-            self._known = foreign_claims(self._jobs(), self._ours)
+        if self._halted != frozenset(halted) or time.monotonic() >= self._asked + self._poll:
+            self._halted = frozenset(halted)
+            self._known = foreign_claims(self._jobs(), self._ours, self._halted)
             self._asked = time.monotonic()
         return {name: claim for name, claim in self._known.items() if name in unexplained}

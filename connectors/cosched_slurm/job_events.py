@@ -139,6 +139,11 @@ class _FollowedJob:
         running = JobState.RUNNING
         return self.record.state is running or (self.reported is not None and self.reported.state is running)
 
+    @property
+    def halted(self) -> bool:
+        """Return whether it has begun and was suspended; a job that is held before its begin has no nodes."""
+        return self.record.state is JobState.HELD and bool(self.record.hosts)
+
 
 class JobWatch:
     """Follows the attempts of a spool.
@@ -174,20 +179,32 @@ class JobWatch:
             self._followed.setdefault(record.attempt, _FollowedJob(record))
 
     def unexplained(self, allocated: Mapping[str, int | None]) -> set[str]:
-        """Return the busy nodes on which foreign jobs may run.
+        """Return the busy nodes on which foreign jobs may run, and those of jobs that were suspended.
 
         Args:
             allocated: processors that jobs hold of each busy node; None where Slurm does not say.
         """
         whole: set[str] = set()
         held: Counter[str] = Counter()
+        halted: set[str] = set()
         with self._guard:
             for job in self._followed.values():
-                if job.record.processors is None:
+                if job.halted:
+                    halted.update(job.record.hosts)
+                elif job.record.processors is None:
                     whole.update(job.record.hosts)
                 elif job.runs:
                     held.update(job.record.processors)
-        return {name for name, count in allocated.items() if name not in whole and (not count or count != held[name])}
+        return {
+            name
+            for name, count in allocated.items()
+            if name in halted or (name not in whole and (not count or count != held[name]))
+        }
+
+    def halted(self) -> set[str]:
+        """Return the jobs that were suspended: they will go on on their nodes, and hold them meanwhile."""
+        with self._guard:
+            return {job.record.job for job in self._followed.values() if job.halted}
 
     def wait(self, timeout: float) -> list[JobReport]:
         """Return new reports, waiting up to `timeout` seconds for one.

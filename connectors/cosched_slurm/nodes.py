@@ -61,11 +61,14 @@ def parse_reservation(text: str) -> NodeReservation:
 
 
 def allocated_processors(rows: Iterable[Mapping[str, Any]]) -> dict[str, int | None]:
-    """Return how many processors jobs of any user hold on each busy node; None where Slurm does not say."""
+    """Return how many processors jobs of any user hold on each busy node; None where Slurm does not say.
+
+    A node is busy, too, where jobs hold its memory alone: they were suspended there, and Slurm calls it idle.
+    """
     return {
         str(row.get("name") or ""): _whole(row.get("alloc_cpus"))
         for row in rows
-        if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state")))
+        if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state"))) or _whole(row.get("alloc_memory"))
     }
 
 

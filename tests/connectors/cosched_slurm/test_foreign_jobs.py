@@ -37,6 +37,29 @@ def test_our_own_jobs_and_those_that_have_no_host_are_nobodys_claim() -> None:
     assert set(foreign_claims([own], lambda _: False)) == {"n1", "n2"}
 
 
+def test_our_own_suspended_jobs_keep_their_nodes() -> None:
+    """Slurm calls such a node idle, and starts nothing there for want of memory."""
+    single = {**OLD, "comment": job_comment(OURS, 2), "job_state": "SUSPENDED", "nodes": "n1", "time_limit": 15}
+    element = {**NEW, "comment": job_comment(OURS, 1, array=True), "array_job_id": 4, "array_task_id": 2}
+    claims = foreign_claims([single, element], lambda _: True, {"5", "4_2"})
+    assert claims == {
+        "n1": ForeignClaim("taken by job 5 of eve, which is suspended", None),
+        "n3": ForeignClaim("taken by job 6 of eve", None),  # just resumed, and not yet known to run
+    }
+    assert foreign_claims([single, element], lambda _: True) == {}
+
+
+def test_of_a_suspended_job_nobody_knows_its_end() -> None:
+    assert foreign_claims([{**OLD, "job_state": "SUSPENDED", "time_limit": 15}], lambda _: True)["n1"].until is None
+
+
+def test_slurm_is_asked_anew_when_one_of_our_jobs_is_suspended() -> None:
+    rows = [{**OLD, "comment": job_comment(OURS, 2)}]
+    strangers = ForeignJobs(lambda: rows, lambda _: True, poll=100.0)
+    assert strangers.claims({"n1"}) == {}
+    assert set(strangers.claims({"n1"}, {"5"})) == {"n1"}
+
+
 def test_a_job_without_a_time_limit_may_go_on() -> None:
     for endless in (0xFFFFFFFF, {"set": False, "infinite": True, "number": 0}):
         assert foreign_claims([{**OLD, "time_limit": endless}], lambda _: True)["n1"].until is None

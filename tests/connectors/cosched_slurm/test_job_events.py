@@ -85,6 +85,26 @@ def test_a_begin_is_told_with_the_hosts_that_slurm_chose(cluster: Cluster) -> No
     assert [(report.state, report.hosts) for report in watch.wait(60)] == [(JobState.RUNNING, ("n2", "n3", "n4"))]
 
 
+def test_nodes_of_a_suspended_job_are_looked_at_until_it_goes_on(cluster: Cluster) -> None:
+    """Its nodes were planned as free, and each task that was sent there stood for five minutes."""
+    watch = _watch(cluster, poll=0.01)
+    held = replace(_record(JobState.HELD), hosts=("n1",), processors={"n1": 8}, reason="suspended")
+    cluster.jobs["a"] = held
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    assert _states(watch.wait(0)) == [JobState.HELD]
+    assert (watch.halted(), watch.unexplained({"n1": None})) == ({held.job}, {"n1"})
+    cluster.jobs["a"] = replace(held, state=JobState.RUNNING)
+    assert _states(watch.wait(60)) == [JobState.RUNNING]
+    assert (watch.halted(), watch.unexplained({"n1": 8})) == (set(), set())
+
+
+def test_a_job_that_is_held_before_its_begin_halts_no_node(cluster: Cluster) -> None:
+    watch = _watch(cluster)
+    cluster.jobs["a"] = _record(JobState.HELD)
+    assert _states(watch.wait(0)) == [JobState.HELD]
+    assert watch.halted() == set()
+
+
 def test_busy_nodes_are_explained_by_what_our_own_jobs_hold_of_them(cluster: Cluster) -> None:
     watch = _watch(cluster)
     watch.wait(0)
