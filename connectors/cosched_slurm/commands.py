@@ -353,6 +353,10 @@ class SlurmCommands:
         """Return a reservation; a missing one is a transient error."""
         return parse_reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
 
+    def partitions(self) -> str:
+        """Return a line for each partition, hidden ones too."""
+        return self._run("scontrol", "--all", "--oneliner", "show", "partition")
+
     def topology(self) -> str:
         """Return a line for each switch of the topology; none where Slurm has no tree of switches."""
         return self._run("scontrol", "--oneliner", "show", "topology")

@@ -36,6 +36,7 @@ from cosched_slurm.owners import (
     submitting_user,
     without_forged_names,
 )
+from cosched_slurm.partitions import DefaultPartition
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.setup_remarks import SetupRemarks
@@ -72,6 +73,7 @@ class SlurmConnector(Connector):
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._clusters = NodeClusters(self._settings.cluster, self._commands.topology)
+        self._default_partition = DefaultPartition(self._commands.partitions)
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._adopted = SlurmAdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
@@ -95,8 +97,8 @@ class SlurmConnector(Connector):
     def hosts(self) -> Sequence[Host]:
         """Return the nodes; those with foreign jobs are claimed.
 
-        Where partition and reservation are set, only their nodes are returned. A spool that cannot be used is told of
-        here, too: nothing could be submitted.
+        Where partition and reservation are set, only their nodes are returned; else those of Slurm's default partition.
+        A spool that cannot be used is told of here, too: nothing could be submitted.
         """
         with self._spool_faults():
             self._attempts.hold()
@@ -104,7 +106,9 @@ class SlurmConnector(Connector):
         watch = self._job_watch
         foreign = self._foreign_jobs.claims(watch.unexplained(allocated_processors(rows)), watch.halted())
         reserved = self._commands.reservation(own) if own else None
-        partition, prefix = self._settings.partition, self._settings.host_class
+        # A reservation has nodes of its own, and may have its partition.
+        partition = self._settings.partition or ("" if own else self._default_partition.of(rows))
+        prefix = self._settings.host_class
         return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
 
     def remarks(self) -> Sequence[str]:

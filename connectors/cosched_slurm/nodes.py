@@ -23,6 +23,7 @@ __all__ = [
     "cluster_hosts",
     "feature_rest",
     "node_features",
+    "node_partitions",
     "parse_reservation",
 ]
 
@@ -95,11 +96,11 @@ def cluster_hosts(
     """
     rows = list(rows)
     if partition and rows:
-        _check_partition(partition, {name for row in rows for name in _text_list(row.get("partitions"))})
+        _check_partition(partition, {name for row in rows for name in node_partitions(row)})
     found = {}
     for row in rows:
         name = str(row.get("name") or "")
-        if not name or "," in name or (partition and partition not in _text_list(row.get("partitions"))):
+        if not name or "," in name or (partition and partition not in node_partitions(row)):
             continue
         if own is not None and name not in own.nodes:
             continue
@@ -136,6 +137,11 @@ def _check_partition(partition: str, known: Collection[str]) -> None:
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
+
+
+def node_partitions(row: Mapping[str, Any]) -> list[str]:
+    """Return the partitions that a node is in."""
+    return _text_list(row.get("partitions"))
 
 
 def node_features(row: Mapping[str, Any]) -> list[str]:
