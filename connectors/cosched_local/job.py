@@ -208,8 +208,17 @@ class LocalJob:
         `look` returns True when it has ended.
 
         The order is on disk before a process tries for the claim, so the one that gets it knows the order.
+
+        Raises:
+            OSError: it cannot be written; a cancel ends what runs all the same.
         """
-        self._spool.write_stop(self.launch.attempt, state, reason)
+        try:
+            self._spool.write_stop(self.launch.attempt, state, reason)
+        except OSError:
+            # What runs may be what fills the disk. Without an order its runner ends it as one that was cancelled.
+            if state is JobState.REMOVED and self._claim is not None:
+                self._claim.send(signal.SIGTERM)
+            raise
         if self._claim is None:
             self._spool.fence(self.launch.attempt)
             self._claim = self._spool.claim(self.launch.attempt)

@@ -218,8 +218,13 @@ class SlurmConnector(Connector):
     def cancel(self, attempt: str) -> None:
         """Fence the attempt, so that it never begins anywhere, and cancel its job."""
         check_attempt(attempt)
-        with self._spool_faults():
-            self._attempts.fence(attempt)
+        try:
+            with self._spool_faults():
+                self._attempts.fence(attempt)
+        finally:  # its job ends also where no fence can be made: what runs may be what fills the disk
+            self._cancel_jobs(attempt)
+
+    def _cancel_jobs(self, attempt: str) -> None:
         adopted = self._adopted.records().get(attempt)
         same = [adopted] if adopted else job_records(self._jobs(), self._arrays.attempts_of).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.has_ended])

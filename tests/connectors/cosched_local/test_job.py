@@ -174,3 +174,18 @@ def test_a_runner_that_somebody_else_waited_for_is_forgotten(files: LocalSpool) 
     os.waitpid(pid, 0)
     reap()
     reap()
+
+
+def test_a_cancel_that_cannot_be_written_ends_what_runs(files: LocalSpool, launch: Launch) -> None:
+    """A program that filled the disk with its output could not be cancelled, for want of room."""
+    job = LocalJob(files, launch, 0.2)
+    job.start()
+    until(job, JobState.RUNNING)
+    obstacle = files.folder(launch.attempt) / "stop.new"
+    obstacle.mkdir()  # as a full disk: nothing can be written there
+    for state in (JobState.EVICTED, JobState.REMOVED):
+        assert not job.look()
+        with pytest.raises(OSError, match=r"stop\.new"):
+            job.stop(state, "cancelled")
+    until(job, JobState.REMOVED)
+    assert job.report.reason == "its runner was told to end"

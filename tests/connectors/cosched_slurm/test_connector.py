@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import subprocess
 import sys
@@ -209,6 +211,25 @@ import sys
 from cosched_slurm.connector import SlurmConnector
 SlurmConnector({"spool": sys.argv[1], "bin": sys.argv[2]}).hosts()
 """
+
+
+def test_a_job_is_cancelled_where_no_fence_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that filled the spool with its output could not be cancelled, for want of room."""
+    connector = _connector(tmp_path)
+    (launch,) = _launches(1)
+    row = {"job_id": 7, "job_state": "RUNNING", "comment": f"cosched:{launch.attempt}:1", "nodes": "n1"}
+    (tmp_path / "queue").write_text(json.dumps({"jobs": [row]}))
+    for program, does in {"squeue": f"cat {tmp_path}/queue", "scancel": f'echo "$@" > {tmp_path}/cancelled'}.items():
+        (tmp_path / "bin" / program).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / "bin" / program).chmod(0o755)
+
+    def full(_folders: AttemptFolders, _attempt: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(AttemptFolders, "fence", full)
+    with pytest.raises(ConnectorError, match=r"No space left on device: .*: make room"):
+        connector.cancel(launch.attempt)
+    assert (tmp_path / "cancelled").read_text() == "--quiet 7\n"
 
 
 def test_a_second_daemon_on_the_same_spool_is_refused(tmp_path: Path) -> None:
