@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.user_names import is_user_name
 from cosched_slurm.jobs import commented_uuid
 
 if TYPE_CHECKING:
@@ -57,17 +58,23 @@ def account_name(owner: str) -> str:
         UserError: there is no owner, or it is no such name; a number could be anybody.
     """
     if not _ACCOUNT_NAME.match(owner):
-        raise UserError(
-            f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
-            "submit it as a user of this cluster"
-        )
+        raise _no_user(owner)
     return owner
+
+
+def _no_user(owner: str) -> UserError:
+    return UserError(
+        f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
+        "submit it as a user of this cluster"
+    )
 
 
 def submitting_user(owner: str, lowest_uid: int) -> pwd.struct_passwd:
     """Return an owner as this machine's table of users has them; see `owner_account`, which looks for groups, too."""
+    if not is_user_name(owner) or owner.isdecimal():  # a number could be anybody
+        raise _no_user(owner)
     try:
-        user = pwd.getpwnam(account_name(owner))
+        user = pwd.getpwnam(owner)
     except KeyError:
         raise UnknownUserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
     if user.pw_uid < max(lowest_uid, 1):

@@ -21,6 +21,15 @@ def test_an_owner_is_a_user_with_all_groups() -> None:
     assert set(account.groups) == set(os.getgrouplist("nobody", nobody.pw_gid))
 
 
+@pytest.mark.parametrize("owner", ["Jane.Doe", "jane@ad.example.org", "j+d", "2b"])
+def test_an_owner_is_named_as_the_directory_of_the_site_has_it(owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users of an Active Directory, with capital letters or a domain in their names, could have no jobs."""
+    nobody = pwd.getpwnam("nobody")
+    users = {owner: pwd.struct_passwd((owner, *nobody[1:]))}
+    monkeypatch.setattr(pwd, "getpwnam", users.__getitem__)
+    assert owner_account(owner, LOWEST).name == owner
+
+
 def test_an_owner_has_an_account() -> None:
     assert account_name("ada") == "ada"
 
