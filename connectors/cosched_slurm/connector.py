@@ -357,8 +357,11 @@ class SlurmConnector(Connector):
     def _may_pass(self, error: ConnectorError, launch: Launch) -> bool:
         """Return whether a task that Slurm refused is to be tried again.
 
-        It is, too, where the domain's own reservation is over, or not there yet: that is no fault of the task's.
+        It is, too, where the domain's own reservation is over, or not there yet, or where a host that cosched has
+        chosen was taken out of Slurm's configuration a moment ago: that is no fault of the task's.
         """
+        if launch.hosts and "invalid node name" in str(error).lower():
+            return True
         own = launch.native is not None and "reservation" in launch.native.settings
         return error.transient or (bool(self._settings.reservation) and not own and "reservation" in str(error).lower())
 

@@ -89,6 +89,18 @@ def test_tasks_wait_where_the_domains_reservation_is_over(tmp_path: Path, count:
     assert [fault.transient for fault in faults] == count * [not own]
 
 
+def test_a_task_is_tried_again_whose_host_has_just_been_taken_out_of_the_cluster(tmp_path: Path) -> None:
+    """A node was renamed in the moment between a look at the nodes and the submit: the task failed for good."""
+    _connector(tmp_path)
+    refusal = "sbatch: error: Batch job submission failed: Invalid node name specified"
+    (tmp_path / "bin" / "sbatch").write_text(f'#!/bin/sh\necho "{refusal}" >&2\nexit 1\n')
+    connector = SlurmConnector({"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin")})
+    (launch,) = _launches(1)
+    with pytest.raises(ConnectorError, match="Invalid node name") as fault:
+        connector.submit(replace(launch, hosts=("n1",)))
+    assert (fault.value.transient, fault.value.refused) == (True, False)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may submit for other users")
 def test_a_task_waits_while_its_owner_is_not_known(tmp_path: Path) -> None:
     """The directory of users was away for a minute: all tasks whose turn came meanwhile failed for good."""
