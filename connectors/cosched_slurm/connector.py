@@ -42,6 +42,7 @@ from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.setup_remarks import SetupRemarks
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
+from cosched_slurm.stamped_jobs import with_stamped_names
 from cosched_slurm.topology import NodeClusters
 
 if TYPE_CHECKING:
@@ -421,10 +422,16 @@ class SlurmConnector(Connector):
         return {attempt: shown.get(attempt) for attempt in attempts}
 
     def _jobs(self) -> list[Mapping[str, Any]]:
-        return without_forged_names(self._slurm.jobs(), self._attempts.owner)
+        return self._named(self._slurm.jobs())
 
     def _all_users_jobs(self) -> list[Mapping[str, Any]]:
-        return without_forged_names(self._slurm.all_users_jobs(), self._attempts.owner)
+        return self._named(self._slurm.all_users_jobs())
+
+    def _named(self, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return jobs with the comments that say whose they are, as far as they are believed."""
+        with self._spool_faults():
+            named = with_stamped_names(rows, self._attempts, self._arrays.attempts_of)
+        return without_forged_names(named, self._attempts.owner)
 
     def _records(self) -> dict[str, JobRecord]:
         """Return Slurm's job of each attempt; of several the live one, else the last."""

@@ -86,6 +86,7 @@ class ProcessStamps:
         code: the first code that is not 0 in rank order; None while some have not ended.
         job: Slurm's number of the job, once all have begun.
         hosts: hosts of the processes, in rank order, once all have begun and stamped them.
+        count: their number, once all have begun.
     """
 
     started: float | None = None
@@ -93,6 +94,7 @@ class ProcessStamps:
     code: int | None = None
     job: str = ""
     hosts: tuple[str, ...] = ()
+    count: int = 0
 
 
 class SlurmAttemptFolders(AttemptFolders):
@@ -176,10 +178,10 @@ class SlurmAttemptFolders(AttemptFolders):
         started = max(_stamped_time(stamp) for stamp in began)
         ended = [_stamp_words(folder / f"ended.{rank}") for rank in range(count)]
         if not all(ended):
-            return ProcessStamps(started, job=job, hosts=hosts)
+            return ProcessStamps(started, job=job, hosts=hosts, count=count)
         codes = [_stamped_code(stamp) for stamp in ended]
         finished = max(started, *(_stamped_time(stamp) for stamp in ended))
-        return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts)
+        return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts, count)
 
     def write_script(self, launch: Launch, commands: Path | None = None) -> Path:
         """Write the script that each process runs.

@@ -127,7 +127,7 @@ def test_a_stamp_that_is_being_written_is_none(attempts: SlurmAttemptFolders) ->
     (attempts.folder("a") / "began.0").write_text("1795215377.5 4711 1")
     assert attempts.stamps("a") == ProcessStamps()
     (attempts.folder("a") / "began.0").write_text("1795215377.5 4711 1\n")
-    assert attempts.stamps("a") == ProcessStamps(1795215377.5, job="4711")
+    assert attempts.stamps("a") == ProcessStamps(1795215377.5, job="4711", count=1)
 
 
 def test_nothing_runs_twice(attempts: SlurmAttemptFolders) -> None:
