@@ -31,6 +31,7 @@ _PROCESSES_VANISHED = (
     "some of its processes vanished without a word: their host or the job's step was lost, see slurm.log"
 )
 _NO_ROOM = "it did not begin: its host could not write its stamp into the spool; is the disk full, or its user's quota?"
+_QUEUED_ANEW = "Slurm ended it and queued it anew (scontrol requeue): its task is started again by cosched"
 _SCRIPT_LOST = "its node had lost the job's script before it began, see slurm.log"
 
 
@@ -86,6 +87,9 @@ def _hosts(record: JobRecord, stamps: ProcessStamps) -> tuple[str, ...]:
 def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now: float) -> tuple[JobState, str]:
     if stamps.code == 0:
         return JobState.COMPLETED, ""  # the processes have ended, though Slurm may still clean up
+    if record.restarts and stamps.started is not None and not record.has_ended:  # its processes do not run again
+        again = (JobState.EVICTED, _QUEUED_ANEW) if stamps.code is None else (JobState.FAILED, "")
+        return (JobState.REMOVED, "cancelled") if fenced else again
     match record.state:
         case JobState.QUEUED if stamps.started is not None:
             return JobState.RUNNING, ""

@@ -134,6 +134,7 @@ class JobRecord:
         processors: how many it holds of each; None where it has its nodes whole, or Slurm does not say.
         waits: Slurm's word for why a job that is pending has not begun ("Licenses"); empty where it names nothing.
         vanished: whether Slurm shows other elements of its array and not this one, as after a cancel before its begin.
+        restarts: how often Slurm has queued it anew (`scontrol requeue`).
     """
 
     attempt: str
@@ -148,6 +149,7 @@ class JobRecord:
     processors: Mapping[str, int] | None = None
     waits: str = ""
     vanished: bool = False
+    restarts: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -309,6 +311,7 @@ def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) ->
         hosts=node_names(str(row.get("nodes") or "")),
         processors=None if shares is None else {name: share.cores for name, share in shares.items()},
         waits=_waits_for(why, described) if "PENDING" in states else _STARTING,
+        restarts=int(plain_number(row.get("restart_cnt")) or 0),
     )
 
 

@@ -241,7 +241,7 @@ class SlurmAdoptedJobs:
             job = jobs.get(mark.key)
             if job is None:
                 continue
-            record = record_of_row(job.row, attempt, 1, job.number)
+            record = replace(record_of_row(job.row, attempt, 1, job.number), restarts=0)  # Slurm may run it again
             if job.pending and job.restarts > mark.restarts:
                 record = replace(
                     record, state=JobState.EVICTED, reason="its host was lost, and Slurm runs the job again"

@@ -105,6 +105,20 @@ def test_a_job_that_is_held_before_its_begin_halts_no_node(cluster: Cluster) -> 
     assert watch.halted() == set()
 
 
+@pytest.mark.parametrize("state", [JobState.QUEUED, JobState.HELD, JobState.RUNNING])
+def test_a_job_that_slurm_has_queued_anew_is_lost(state: JobState) -> None:
+    """It counted as running while it waited, and then failed with exit code 143, as no process runs twice."""
+    again = replace(_record(state), restarts=1)
+    assert _state(again, _BEGAN) is JobState.EVICTED
+    assert _state(again, _BEGAN, fenced=True) is JobState.REMOVED
+    assert _state(again, _ENDED_WELL) is JobState.COMPLETED
+    failed = _judge(again, _ENDED_BADLY)
+    assert failed is not None
+    assert (failed.state, failed.exit_code) == (JobState.FAILED, 3)
+    if state is not JobState.RUNNING:  # nothing of it has begun: it may
+        assert _state(again, _UNSEEN) is state
+
+
 def test_busy_nodes_are_explained_by_what_our_own_jobs_hold_of_them(cluster: Cluster) -> None:
     watch = _watch(cluster)
     watch.wait(0)
