@@ -49,3 +49,18 @@ def test_our_own_jobs_claim_nothing_and_say_where_they_run(bench: Bench) -> None
         gate.touch()
         bench.until(launch, JobState.COMPLETED)
     assert not any(host.claimed for host in bench.connector.hosts())
+
+
+def test_the_host_of_a_suspended_job_is_taken_until_it_goes_on(cluster: SlurmCluster, bench: Bench) -> None:
+    """Slurm calls it idle, and starts nothing there: the job keeps its memory."""
+    launch, gate = bench.running("node02")
+    job = bench.report(launch).job
+    cluster.tool("scontrol", "suspend", job)
+    bench.listen(launch, JobState.HELD)
+    bench.await_claim("node02", claimed=True)
+    assert "suspended" in _host(bench, "node02").reason
+    cluster.tool("scontrol", "resume", job)
+    bench.listen(launch, JobState.RUNNING)
+    bench.await_claim("node02", claimed=False)
+    gate.touch()
+    bench.until(launch, JobState.COMPLETED)

@@ -131,6 +131,30 @@ def test_a_job_removed_by_hand_is_removed(cluster: SlurmCluster, bench: Bench) -
     assert bench.until(launch, JobState.REMOVED).exit_code is None
 
 
+def test_a_job_is_known_and_cancelled_whatever_its_comment_says_meanwhile(cluster: SlurmCluster, bench: Bench) -> None:
+    """Its task was run a second time beside it."""
+    launch, _ = bench.running("node01", "node02")
+    job = bench.report(launch).job
+    cluster.tool("scontrol", "update", f"jobid={job}", "comment=step 3")
+    assert (bench.report(launch).state, bench.report(launch).job) == (JobState.RUNNING, job)
+    bench.restart()
+    assert bench.report(launch).state is JobState.RUNNING
+    bench.connector.cancel(launch.attempt)
+    assert bench.until(launch, JobState.REMOVED).job == job
+    assert "CANCELLED" in cluster.tool("scontrol", "show", "job", job)
+
+
+def test_a_job_that_was_queued_anew_is_evicted(cluster: SlurmCluster, bench: Bench) -> None:
+    """It counted as running until it began again, and failed then."""
+    launch, _ = bench.running("node01")
+    job = bench.report(launch).job
+    cluster.tool("scontrol", "update", f"jobid={job}", "requeue=1")
+    cluster.tool("scontrol", "requeue", job)
+    assert "queued it anew" in bench.listen(launch, JobState.EVICTED)[-1].reason
+    bench.connector.cancel(launch.attempt)
+    bench.until(launch, JobState.REMOVED)
+
+
 def test_one_lost_host_of_several_evicts(cluster: SlurmCluster, bench: Bench) -> None:
     launch, gate = bench.running("node01", "node02", "node03")
     cluster.take_host("node03")
