@@ -35,26 +35,27 @@ def resource_areas(
     """
     seconds = quickest_shape_seconds(problem, packing)
     work = packing.hosts.astype(np.float64) * np.where(np.isfinite(seconds), seconds, 0.0)
-    for resource in np.flatnonzero(packing.demand.any(axis=0)).tolist():
+    # What no host has is asked for in shapes alone that are not possible.
+    for resource in np.flatnonzero(packing.demand.any(axis=0) & packing.capacity.any(axis=0)).tolist():
         offered, amounts = _portions(problem, packing, resource)
         demand = packing.demand[:, resource].astype(np.float64)
         yield offered, work * demand, amounts
-        part = demand / float(packing.capacity[:, resource].max())
-        for threshold in _thresholds(part):
-            rounded = np.where(part > 1 - threshold, 1.0, np.where(part >= threshold, part, 0.0))
+        taken, most = packing.demand[:, resource], int(packing.capacity[:, resource].max())
+        part = demand / most
+        for threshold in _thresholds(taken, most):  # in whole amounts: 7/12 is above 1 - 5/12 in floats
+            rounded = np.where(2 * (most - taken) < threshold, 1.0, np.where(2 * taken >= threshold, part, 0.0))
             yield problem, work * rounded, None
         for number in (1, 2, 3):
-            times = (number + 1) * part
-            whole = np.isclose(times, np.round(times), rtol=0.0, atol=1e-9)
-            yield problem, work * np.where(whole, part, np.floor(times) / number), None
+            times, rest = np.divmod((number + 1) * taken, most)
+            yield problem, work * np.where(rest == 0, part, times / number), None
 
 
-def _thresholds(part: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the parts up to a half, or some of them."""
-    found = np.unique(part[(part > 0) & (part <= 0.5)])
+def _thresholds(taken: NDArray[np.int64], most: int) -> list[int]:
+    """Return twice the amounts up to a half of the most, or twice some of them, and the most for the half itself."""
+    found = np.unique(taken[(taken > 0) & (2 * taken <= most)])
     if len(found) > _MOST_THRESHOLDS:
         found = found[np.linspace(0, len(found) - 1, _MOST_THRESHOLDS).astype(np.int64)]
-    return np.append(found, 0.5)
+    return [*(2 * found).tolist(), most]
 
 
 def _portions(problem: Problem, packing: Packing, resource: int) -> tuple[Problem, NDArray[np.float64]]:

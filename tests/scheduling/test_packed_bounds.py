@@ -39,6 +39,17 @@ def test_tasks_that_cannot_stand_side_by_side_are_counted_as_whole_hosts() -> No
     assert lower_bound(problem) == pytest.approx(12.0)
 
 
+@pytest.mark.parametrize(("cores", "left"), [(11, 2), (12, 5), (24, 7), (257_000, 3004)])
+def test_two_tasks_that_fill_a_host_exactly_are_side_by_side(cores: int, left: int) -> None:
+    problem = a_packed_problem([[(1, (cores - left,), (10.0,))], [(1, (left,), (10.0,))]], [(cores,)])
+    assert lower_bound(problem) == pytest.approx(10.0)
+
+
+def test_a_shape_with_what_no_host_has_bounds_nothing() -> None:
+    problem = a_packed_problem([[(1, (4, 0, 0), (9.0,)), (1, (1, 0, 1), (2.0,))]], [(8, 1000, 0)])
+    assert lower_bound(problem) == pytest.approx(9.0)
+
+
 def test_what_is_held_cannot_be_used_before_it_comes_back() -> None:
     problem = a_packed_problem([[(1, (4,), (4.0,))]] * 2, [(8,)], held=[Held(0, 10.0, (4,))])
     assert lower_bound(problem) == pytest.approx(8.0)
