@@ -207,6 +207,7 @@ class TaskStatus:
         held_by: user who keeps it, as it waits, from being planned and dispatched; empty: nobody.
         claim: host-seconds that its deadline claims of a budget; 0: none, it is planned as if it had no deadline; None
             without a deadline, and where shares were not in force.
+        claimed_at: when an edit had its deadline claim anew; None where it claims since its submission, if it does.
         failures: attempts whose program failed.
         unstarted: attempts in a row that the manager did not start on free hosts.
         load_factor: how many times longer than on dedicated hosts its last attempt is expected to run, for the owners
@@ -234,6 +235,7 @@ class TaskStatus:
     peer: str = ""
     held_by: str = ""
     claim: float | None = None
+    claimed_at: float | None = None
     failures: int = 0
     unstarted: int = 0
     load_factor: float = 1.0
@@ -261,6 +263,7 @@ class StatusChanges(TypedDict, total=False):
     peer: str
     held_by: str
     claim: float | None
+    claimed_at: float | None
     failures: int
     unstarted: int
     load_factor: float

@@ -146,6 +146,7 @@ tasks = Table(
     Column("peer", Text, nullable=False, server_default=text("''")),
     Column("held_by", Text, nullable=False, server_default=text("''")),
     Column("claim", Double),
+    Column("claimed_at", Double, info=_DETAIL),
     Column("failures", Integer, nullable=False, server_default=text("0")),
     Column("unstarted", Integer, nullable=False, server_default=text("0")),
     Column("load_factor", Double, nullable=False, server_default=text("1")),

@@ -63,6 +63,7 @@ _ADDED = (
     ("0045", "tasks", "avoids"),
     ("0046", "attempts", "needed_by"),
     ("0047", "tasks", "hosts_range"),
+    ("0048", "tasks", "claimed_at"),
 )
 # Tables that they have made.
 _MADE = (

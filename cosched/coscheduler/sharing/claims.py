@@ -73,8 +73,8 @@ def given_back(fair: FairShares, task: Task, time: float) -> UserUsage | None:
     """
     if fair.tree is None or not task.status.claim:
         return None
-    window = fair.tree.window_begin(time)
-    if window != fair.tree.window_begin(task.submitted):
+    window, at = fair.tree.window_begin(time), task.status.claimed_at
+    if window != fair.tree.window_begin(task.submitted if at is None else at):
         return None
     usage = fair.record(share_user(task)).claiming(-task.status.claim, window)
     fair.put(usage)

@@ -48,7 +48,7 @@ class DeadlineClaims:
         if (after.spec.deadline, after.profile) == (before.spec.deadline, before.profile):
             return after
         self._state.put_usage(given_back(self._state.shares, before, time))
-        return self.claim(after.with_status(claim=None), time)
+        return self.claim(after.with_status(claim=None, claimed_at=time), time)
 
     def _claimable(self, task: Task, time: float) -> float | None:
         """Return the host-seconds that a task needs for its deadline; None where it claims nothing."""

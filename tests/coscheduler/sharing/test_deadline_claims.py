@@ -53,3 +53,13 @@ def test_a_claim_is_given_back_with_a_task_that_never_began_or_lost_its_deadline
     core.handle(EditRequested(1.0, "2", TaskEdit(without_deadline=True), "ada"))
     assert core.tasks["2"].status.claim is None
     assert deadlines(core, 5.0) == [5.0]
+
+
+def test_a_deadline_that_is_moved_again_in_a_later_window_claims_once_there() -> None:
+    core = shared(a_core(0), Shares(half_life=LONG, window=86_400.0, users={"ada": Share(budget=5.0)}))
+    assert deadlines(core, 3.0) == [3.0]
+    for time, deadline in ((86_500.0, 9e5), (86_600.0, 8e5)):
+        core.handle(EditRequested(time, "1", TaskEdit(deadline=deadline), "ada"))
+        assert core.tasks["1"].status.claim == 3 * 3600.0
+    core.handle(CancelRequested(86_700.0, "1"))
+    assert deadlines(core, 5.0, time=86_800.0) == [5.0]
