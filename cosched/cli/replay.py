@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.errors import SystemFault, UserError
 
 __all__ = ["command"]
+
+_LATEST = 1e11  # seconds since 1970, in the year 5138: milliseconds are more, and what is expected then has a date yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +224,24 @@ def _moment(text: str) -> float:
     """Return a time in seconds since the epoch.
 
     Raises:
-        UserError: it is none.
+        UserError: it is none, or one that no recording is of.
     """
+    found = _seconds(text)
+    if not 0 <= found <= _LATEST:
+        raise UserError(f"--at {text!r} is no time: write 2026-11-22 18:30:00+01:00, or seconds since 1970")
+    return found
+
+
+def _seconds(text: str) -> float:
+    """Return the seconds that a text says; NaN where it says none."""
     try:
         return float(text)
     except ValueError:
         pass
     try:
         return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        raise UserError(f"--at {text!r} is no time: write 2026-11-22 18:30:00+01:00, or seconds since 1970") from None
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _opened(file: Path) -> Any:

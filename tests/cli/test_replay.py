@@ -48,8 +48,12 @@ def test_a_moment_is_explained(recording: Path, capsys: pytest.CaptureFixture[st
     text = capsys.readouterr().out
     assert [f"task {number} is" in text for number in (1, 2, 3)] == [True] * 3
     assert "submitted" not in text
-    assert run(["replay", str(recording), "--at", "noon"]) == 1
-    assert "--at 'noon' is no time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["noon", "nan", "inf", "-inf", "-5", "1732800123456", "1e300", "9999-12-31T23:59:59"])
+def test_what_is_no_moment_is_refused(recording: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["replay", str(recording), f"--at={text}"]) == 1
+    assert f"--at '{text}' is no time" in capsys.readouterr().err
 
 
 def test_json_holds_every_event_shown(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
