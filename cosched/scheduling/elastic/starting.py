@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StartRule", "start_in_order"]
 
+_ROUNDING = 1e-9  # relative; what ends at one time is reckoned from parts that are left, and differs by as much
+
 
 @dataclass(frozen=True, slots=True)
 class StartRule:
@@ -70,9 +72,14 @@ def _backfill(draft: Draft, rule: StartRule, first: ElasticProgress) -> None:
 def _reservation(draft: Draft, rule: StartRule, first: ElasticProgress) -> tuple[float, int]:
     """Return the first task's start, and the number of hosts that it then leaves."""
     need, free = rule.need(first), draft.idle + spare_hosts(draft, rule.kept)
+    begins: float | None = None
     ends = sorted((draft.remaining(each), each.task.id, each) for each in draft.having)
     for remaining, _, each in ends:
+        if begins is not None and remaining > begins:
+            break  # all that end when it can start have given back their hosts
         free += min(draft.held(each), rule.kept(each))
-        if free >= need:
-            return draft.pool.time + remaining, free - need
-    return draft.pool.time, free  # wider than all hosts: it never starts, and holds nobody up
+        if begins is None and free >= need:
+            begins = remaining + _ROUNDING * (draft.pool.time + remaining)
+    if begins is None:
+        return draft.pool.time, free  # wider than all hosts: it never starts, and holds nobody up
+    return draft.pool.time + begins, free - need

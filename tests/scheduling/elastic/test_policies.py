@@ -90,6 +90,17 @@ def test_backfilling_starts_only_what_does_not_delay_the_first_that_waits() -> N
     assert given_by("moldable-now", pool, ElasticParameters(backfill=True)) == {"first": 6, "short": 2}
 
 
+def test_backfilling_counts_all_hosts_that_come_back_when_the_first_that_waits_can_start() -> None:
+    running = (
+        has(firm(elastic_task("four", 40.0, 4, least=4)), 4),
+        has(firm(elastic_task("two", 20.0, 2, least=2)), 2),
+    )
+    wide = waits(elastic_task("wide", 80.0, 6, least=6, submitted=1.0))  # at 10, and leaves two hosts
+    long = waits(elastic_task("long", 44.0, 2, least=2, submitted=2.0))
+    pool = ElasticPool(0.0, 8, (wide, long), running)
+    assert given_by("moldable-now", pool, ElasticParameters(backfill=True)) == {"four": 4, "two": 2, "long": 2}
+
+
 def test_srt_harvest_starts_a_short_task_on_hosts_of_the_longest() -> None:
     running = (has(elastic_task("longest", 800.0), 4), has(elastic_task("longer", 400.0), 4))
     pool = ElasticPool(0.0, 8, (waits(elastic_task("short", 24.0, 3)),), running)
