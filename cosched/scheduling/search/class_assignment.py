@@ -44,7 +44,7 @@ def assign_classes(problem: Problem, thresholds: int) -> Plan | None:
         hosts of more than one class, or every task can use but one host: then `dual_price` itself does better.
     """
     constrained = bool(problem.unavailability) or any(problem.depends_on) or bool(problem.release.any())
-    constrained |= problem.licences is not None
+    constrained |= problem.licences is not None or not np.isfinite(problem.free).all()
     if constrained or single_class(problem) is not None or not np.isfinite(problem.seconds[:, :, 1:]).any():
         return None
     present, host_class = np.unique(problem.host_class, return_inverse=True)

@@ -69,6 +69,7 @@ def test_hosts_at_work_are_given_less() -> None:
         a_problem([[4.0, 3.0]] * 3),
         replace(_mixed(3), release=np.ones(3)),
         replace(_mixed(3), depends_on=((), (0,), ())),
+        replace(_mixed(3), free=np.array([0.0] * 5 + [np.inf])),  # the last host is gone
         replace(_mixed(3), seconds=np.where(np.arange(6) == 3, 5.0, np.inf) * np.ones((2, 3, 1))),
     ],
 )
