@@ -81,19 +81,28 @@ def _output_document(
 def _output_parts(
     client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *, follow: bool
 ) -> Iterator[bytes]:
-    offset = -tail if tail else 0
+    offset, asked = -tail if tail else 0, attempt
     while True:
-        # Asked before the output: what a task that has ended wrote is all there.
-        ended = not follow or client.task(task_id).state in FINAL_STATES
-        output = client.output(task_id, stream, rank=rank, attempt=attempt, offset=offset, limit=_PART)
+        # Asked before the output: what a task that has ended, or a try before the last, wrote is all there.
+        task = client.task(task_id) if follow else None
+        last = 0 if task is None or task.peer else len(task.tries)
+        if attempt == 0:
+            asked = asked or last
+        output = client.output(task_id, stream, rank=rank, attempt=asked, offset=offset, limit=_PART)
+        if output is not None and output.offset < offset:
+            offset = 0  # of another try, which a neighbouring domain has begun
+            continue
         if output is not None:
             yield output.data
             offset = output.offset + len(output.data)
             if offset < output.size:
                 continue
-        if ended:
+        if attempt == 0 and asked != last:
+            asked, offset = asked + 1 if last else 0, 0  # each try writes a file of its own
+        elif task is None or task.state in FINAL_STATES:
             return
-        time.sleep(_LOOK)
+        else:
+            time.sleep(_LOOK)
 
 
 def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:

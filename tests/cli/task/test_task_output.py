@@ -12,6 +12,7 @@ from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from demo.site import Site
 
@@ -56,6 +57,23 @@ def test_more_than_one_part_comes_back_whole(site: Site, capsys: pytest.CaptureF
     task = _ended(site, capsys, "--", "/bin/sh", "-c", "seq 300000")
     assert run(["task", "out", task, "--follow"]) == 0
     assert capsys.readouterr().out == "".join(f"{number}\n" for number in range(1, 300001))
+
+
+def test_all_tries_of_a_task_are_followed_from_their_first_line_on(
+    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the second try all was missing that it had written until as much had come as of the first."""
+    tries = tmp_path / "tries"
+    script = (
+        f"echo >> {tries}; n=$(wc -l < {tries}); for i in 1 2 3; do echo try $n line $i; sleep 0.4; done; [ $n = 3 ]"
+    )
+    assert run(["task", "submit", "--json", "--retries", "5", "--runtime", "5s", "--", "/bin/sh", "-c", script]) == 0
+    task = json.loads(capsys.readouterr().out)["id"]
+    assert run(["task", "out", task, "--follow"]) == 0
+    told = [f"try {each} line {line}\n" for each in (1, 2, 3) for line in (1, 2, 3)]
+    assert capsys.readouterr().out == "".join(told)
+    assert run(["task", "out", task]) == 0
+    assert capsys.readouterr().out == "".join(told[-3:])
 
 
 def test_a_preparation_that_fails_says_so_and_its_words_are_kept(
