@@ -57,7 +57,7 @@ from cosched.api.documents import (
     WorkersView,
 )
 from cosched.api.documents.tasks import FINAL_STATES
-from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
+from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, foreign_answer, segment
 from cosched.connector.jobs import Output
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class TaskCalls(ApiCaller):
         response = self._response("GET", f"/tasks/{segment(task_id)}/output/{segment(stream)}", params=params)
         if response.status_code == HTTPStatus.NO_CONTENT:
             return None
+        if "Cosched-Offset" not in response.headers:
+            raise foreign_answer(response)
         return Output(response.content, int(response.headers["Cosched-Offset"]), int(response.headers["Cosched-Size"]))
 
     def explain(self, task_id: str) -> ExplanationView:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-__all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "segment"]
+__all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "foreign_answer", "segment"]
 
 
 _T = TypeVar("_T")
@@ -114,9 +114,10 @@ class ApiCaller:
             _check_secrecy(self.server)
         self._socket = Path(self.server.removeprefix("unix:")) if self.server.startswith("unix:") else None
         self._answered = False
-        self._http = httpx2.Client(
-            transport=transport, base_url=base, timeout=timeout, trust_env=False, headers=headers
-        )
+        with _transport_errors(self.server):
+            self._http = httpx2.Client(
+                transport=transport, base_url=base, timeout=timeout, trust_env=False, headers=headers
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -139,7 +140,10 @@ class ApiCaller:
         params: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Any:
-        return self._response(method, path, body, params=params, headers=headers).json()
+        response = self._response(method, path, body, params=params, headers=headers)
+        if "json" not in response.headers.get("Content-Type", ""):
+            raise foreign_answer(response)
+        return response.json()
 
     def _response(
         self,
@@ -221,6 +225,8 @@ def _transport_errors(server: str) -> Iterator[None]:
         yield
     except httpx2.ConnectError as error:
         raise _unreachable(server, error) from error
+    except UnicodeEncodeError as error:
+        raise _no_text(error) from error
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
         raise UserError(
             f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
@@ -252,16 +258,33 @@ def _error(response: httpx2.Response) -> UserError | SystemFault:
     try:
         detail = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        detail = f"the server answered {response.status_code} {response.reason_phrase}: is that cosched?"
+        detail = str(foreign_answer(response))
     if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return SystemFault(detail)
     return UserError(detail)
 
 
+def foreign_answer(response: httpx2.Response) -> SystemFault:
+    """Return what is said of an answer that is none of cosched's, as a proxy or another program gives it."""
+    return SystemFault(f"the server answered {response.status_code} {response.reason_phrase}: is that cosched?")
+
+
 def segment(identifier: str) -> str:
-    """Return an identifier as one segment of a path; a number is taken for its text."""
+    """Return an identifier as one segment of a path; a number is taken for its text.
+
+    Raises:
+        UserError: it is not text.
+    """
     text = str(identifier)
-    return quote(text, safe="") if text not in ("", ".", "..") else quote(f" {text}")
+    try:
+        return quote(text, safe="") if text not in ("", ".", "..") else quote(f" {text}")
+    except UnicodeEncodeError as error:
+        raise _no_text(error) from error
+
+
+def _no_text(error: UnicodeEncodeError) -> UserError:
+    near = str(error.object)[max(error.start - 20, 0) : error.end]
+    return UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text")
 
 
 def _refused(value: object) -> Any:
@@ -275,8 +298,7 @@ def _encoded(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False, ensure_ascii=False, default=_refused).encode()
     except UnicodeEncodeError as error:
-        near = str(error.object)[max(error.start - 20, 0) : error.end]
-        raise UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text") from error
+        raise _no_text(error) from error
     except ValueError as error:
         parts = [each for each in (body if isinstance(body, list) else [body]) if isinstance(each, dict)]
         numbers = [(key, value) for each in parts for key, value in each.items() if isinstance(value, float)]

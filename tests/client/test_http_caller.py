@@ -15,12 +15,17 @@ import pytest
 from cosched.api.documents import CurvesView, HostView, ParameterView, ProfileView, RunView
 from cosched.client import Client, NotRunningError
 from cosched.client.http_caller import decode_document
-from cosched.errors import UserError
+from cosched.errors import SystemFault, UserError
 from tests.daemon.web.certificates import certificate
 from tests.documents import detail, forecast, host, profile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+
+def _output(client: Client) -> object:
+    return client.output("1")
 
 
 def test_an_absent_daemon_is_told_with_what_to_do(tmp_path: Path) -> None:
@@ -100,6 +105,41 @@ def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:
         ):
             client.status()
         thread.join()
+
+
+@pytest.mark.parametrize("call", [Client.status, Client.hosts, lambda client: client.task("1"), _output])
+def test_a_page_of_another_server_is_no_answer(call: Callable[[Client], object]) -> None:
+    """A proxy's page, as one that asks for a login, ended commands with a traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<h1>"
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(page)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with (
+            Client(f"http://127.0.0.1:{other.getsockname()[1]}") as client,
+            pytest.raises(SystemFault, match=r"answered 200 OK: is that cosched"),
+        ):
+            call(client)
+        thread.join()
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://localhost:x"])
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(UserError, match="is not the address of a server"):
+        Client(address)
+
+
+def test_words_that_are_no_text_are_refused() -> None:
+    with Client("http://127.0.0.1:9") as client:
+        for call in (client.task, lambda words: client.tasks(search=words)):
+            with pytest.raises(UserError, match="is not UTF-8 text"):
+                call("\udcff")
 
 
 def test_a_daemon_that_is_about_to_listen_is_absent_and_leaves_no_socket_open(tmp_path: Path) -> None:
