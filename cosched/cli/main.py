@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["build", "main", "run"]
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # noun → help; its module under cosched.cli has `app: typer.Typer`.
 _NOUNS = {
@@ -92,10 +95,8 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except (KeyboardInterrupt, typer.Abort):
         return 130
-    except BrokenPipeError:
-        # The reader of our output has closed it; Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        return _unwritten(error, 0)
 
 
 def main() -> None:
@@ -103,9 +104,24 @@ def main() -> None:
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        code = _unwritten(error, code)
     sys.exit(code)
+
+
+def _unwritten(error: OSError, code: int) -> int:
+    """Return the exit code where the output could not be written; that of the command where its reader has closed it.
+
+    Raises:
+        OSError: it is about something else.
+    """
+    if error.errno not in _NO_ROOM and not isinstance(error, BrokenPipeError):
+        raise error
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python must not complain about it at exit
+    if isinstance(error, BrokenPipeError):
+        return code
+    sys.stderr.write(f"cosched: the output cannot be written ({error.strerror}): what was asked for may be done\n")
+    return 2
 
 
 def _print_usage_error(error: typer.TyperException) -> None:

@@ -76,6 +76,20 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert (done.stdout.split(), done.stderr) == (["KEY", "VALUE"], "")
 
 
+@pytest.mark.daemon
+@pytest.mark.parametrize("words", ["config show", "--version"])
+def test_an_output_that_has_no_room_is_told_in_one_line(words: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{sys.executable} -m cosched.cli.main {words} > /dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("cosched: the output cannot be written (No space left on device)")
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_error_is_one_line_whatever_a_file_is_called(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "no\nfile"]) == 1
     assert capsys.readouterr().err == "cosched: no\\nfile: cannot be read: No such file or directory\n"
