@@ -75,4 +75,9 @@ def database_file(url: str) -> Path:
 
 
 def _home(environment: Mapping[str, str]) -> Path:
-    return Path(environment["HOME"]) if environment.get("HOME") else Path.home()
+    if environment.get("HOME"):
+        return Path(environment["HOME"])
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise UserError("this user has no home folder, where cosched looks for its configuration: set HOME") from error

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from cosched.errors import UserError
 from cosched.paths import configuration_file, default_socket, default_state
 
 
@@ -18,3 +21,12 @@ def test_the_users_configuration_is_found(tmp_path: Path) -> None:
     file.touch()
     assert configuration_file({"HOME": str(tmp_path)}) == file
     assert configuration_file({"HOME": str(tmp_path), "COSCHED_CONFIG": "/named.toml"}) == Path("/named.toml")
+
+
+def test_without_a_home_folder_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    with pytest.raises(UserError, match="set HOME"):
+        configuration_file({})

@@ -5,6 +5,7 @@ Later layers win, key by key, and each value keeps the layer it came from. Start
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
@@ -169,10 +170,8 @@ def _read_layers(path: Path | None, environment: Mapping[str, str]) -> _MergedLa
     files = () if path is None else (path, *sorted((path.parent / "config.d").glob("*.toml")))
     layers = [*map(_file_layer, files), _environment_layer(environment)]
     states = [value for layer in layers for key, value in _leaves(layer.values) if key == "domain.state" and value]
-    written = bool(states) and isinstance(states[-1], str)
-    return _MergedLayers(
-        [_default_layer(Path(states[-1]).expanduser() if written else default_state(environment)), *layers]
-    )
+    written = bool(states) and isinstance(states[-1], str) and states[-1].startswith("/")
+    return _MergedLayers([_default_layer(Path(states[-1]) if written else default_state(environment)), *layers])
 
 
 def _default_layer(state: Path) -> _Layer:
@@ -272,7 +271,9 @@ def _resolve_paths(values: dict[str, Any], folder: Path) -> None:
 
 
 def _absolute(value: str, folder: Path) -> str:
-    return str(folder / Path(value).expanduser())
+    with contextlib.suppress(RuntimeError):  # the home of a user that there is not: the check names the key
+        return str(folder / Path(value).expanduser())
+    return value
 
 
 def _alternatives(location: tuple[int | str, ...]) -> str:

@@ -74,7 +74,12 @@ def _database_url(value: str) -> str:
 def _folder(value: Any) -> Path:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError(f"{value!r} is not a path: write it as a string")
-    return Path(value).expanduser()
+    try:
+        return Path(value).expanduser()
+    except RuntimeError as error:
+        raise ValueError(
+            f"{value!r} is in the home folder of a user that there is not: write the path itself"
+        ) from error
 
 
 def _policy(name: str) -> str:

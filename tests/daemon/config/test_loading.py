@@ -29,6 +29,19 @@ def fault(file: Path, text: str, **environment: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('[domain]\nstate = "~nobody-here/state"', "domain.state"),
+        ('[agent]\npeers = "~nobody-here"', "agent.peers"),
+        ('[models]\nfolders = ["~nobody-here"]', "models.folders.0"),
+        ('[server]\ncertificate = "~nobody-here/c"\nkey = "~nobody-here/k"', "server.certificate"),
+    ],
+)
+def test_the_home_of_a_user_that_there_is_not_is_named_with_its_key(file: Path, text: str, key: str) -> None:
+    assert fault(file, text).startswith(f"{file}: {key}: '~nobody-here")
+
+
 def test_without_a_file_the_state_is_the_users() -> None:
     configuration = load_configuration(environment=HOME)
     assert configuration.connector.kind == "local"
