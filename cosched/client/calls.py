@@ -59,6 +59,7 @@ from cosched.api.documents import (
 from cosched.api.documents.tasks import FINAL_STATES
 from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, foreign_answer, segment
 from cosched.connector.jobs import Output
+from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,6 +68,7 @@ __all__ = ["AccessCalls", "DomainCalls", "LibraryCalls", "TaskCalls"]
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between looks at tasks that are waited for
+_PATIENCE = 60.0  # seconds that the daemon may be away while tasks are waited for
 
 
 class TaskCalls(ApiCaller):
@@ -229,7 +231,11 @@ class TaskCalls(ApiCaller):
         """Wait until these tasks, or this one, have ended, or for `timeout` seconds; then return them.
 
         The first stage of a tunable application stands for all of its stages: these are waited for, and returned in its
-        place, unless `stages` is false.
+        place, unless `stages` is false. A daemon that is away, as while it is started again, is waited for, up to a
+        minute.
+
+        Raises:
+            SystemFault: the daemon is not there when it is asked first, or is away for longer.
         """
         task_ids = [task_ids] if isinstance(task_ids, str) else task_ids  # not the tasks of its letters
         until, pause = time.monotonic() + timeout, _FIRST_PAUSE
@@ -237,13 +243,20 @@ class TaskCalls(ApiCaller):
         all_of = _stages_of if stages else _alone
         wanted = list(dict.fromkeys(each for task_id in task_ids for each in all_of(task_id, found[task_id])))
         found |= {task_id: self.task(task_id) for task_id in wanted if task_id not in found}
+        answered = time.monotonic()
         while waiting := [task_id for task_id in wanted if found[task_id].state not in FINAL_STATES]:
             left = until - time.monotonic()
             if left <= 0:
                 break
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LONGEST_PAUSE)
-            found |= {task_id: self.task(task_id) for task_id in waiting}
+            try:
+                found |= {task_id: self.task(task_id) for task_id in waiting}
+            except SystemFault:
+                if time.monotonic() > answered + _PATIENCE:
+                    raise
+            else:
+                answered = time.monotonic()
         return [found[task_id] for task_id in wanted]
 
 

@@ -18,7 +18,7 @@ from cosched.api.documents import (
     TaskRequest,
     TokenRequest,
 )
-from cosched.client import Client
+from cosched.client import Client, NotRunningError
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
 from cosched.errors import SystemFault, UserError
@@ -27,6 +27,8 @@ from tests.daemon.makers import Daemon, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cosched.api.documents import TaskDetail
 
 HALVING = TaskRequest(application="halving", parameters={"work": 40.0})
 
@@ -110,6 +112,32 @@ def test_waiting_ends_with_the_tasks_or_the_patience(tmp_path: Path) -> None:
         assert ended.state == "completed"
         assert ended.actual == pytest.approx(5.0)
         assert isinstance(ended.tries[0], AttemptView)
+
+
+def test_waiting_outlasts_a_restart_of_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts that waited for tasks ended as if these had failed."""
+    with serving(tmp_path) as (_, address), Client(address) as client:
+        task = client.submit(HALVING).id
+        asked, look = [0], client.task
+
+        def away(task_id: str) -> TaskDetail:
+            asked[0] += 1
+            if asked[0] in (2, 3):
+                raise NotRunningError("cosched is not running")
+            return look(task_id)
+
+        monkeypatch.setattr(client, "task", away)
+        threading.Timer(0.2, client.cancel, [task]).start()
+        assert client.wait([task], timeout=60)[0].state == "cancelled"
+        assert asked[0] > 3
+        monkeypatch.setattr("cosched.client.calls._PATIENCE", 0.0)
+        asked[0], other = 0, client.submit(HALVING).id
+        with pytest.raises(NotRunningError):
+            client.wait([other])
+        asked[0] = 1
+        with pytest.raises(NotRunningError):  # nobody is there from the first
+            client.wait([other])
+        assert asked[0] == 2
 
 
 def test_a_lost_answer_is_asked_for_again_under_the_same_key(tmp_path: Path) -> None:
