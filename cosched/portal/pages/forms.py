@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.connector.userfiles import UserJob
 
 __all__ = [
+    "COPIED",
     "PARAMETER",
     "fields_like_task",
     "local_minute",
@@ -43,6 +46,9 @@ __all__ = [
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
+
+COPIED = "copied"
+"""Field that nobody sees, with those parts of a copied task of which the lines of other fields do not tell."""
 
 _FORM = "%Y-%m-%dT%H:%M:%S"
 _FIGURES = ("runtime", "profile")  # how long it takes, said in two ways
@@ -89,7 +95,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         UserError: a field cannot be read; readable values are checked later, with the request.
     """
     application = fields.get("application", "")
-    command = tuple(line for line in fields.get("command", "").splitlines() if line)
+    command = _lines(fields, "command")
     return TaskRequest(
         application=application,
         command=() if application else command,
@@ -102,8 +108,8 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         shapes=_shapes(fields),
         name=fields.get("name", "").strip(),
         after=tuple(fields.get("after", "").replace(",", " ").split()),
-        environment=_pairs(fields.get("environment", ""), "environment variable"),
-        prepare=tuple(line for line in fields.get("prepare", "").splitlines() if line),
+        environment=_pairs(_lines(fields, "environment"), "environment variable"),
+        prepare=_lines(fields, "prepare"),
         notify=tuple(fields.get("notify", "").replace(",", " ").split()),
         directory=fields.get("directory", "").strip(),
         stdin=fields.get("stdin", "").strip(),
@@ -130,7 +136,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
 
 def _elastic(fields: Mapping[str, str]) -> ElasticRequest | None:
     """Return how the task changes its hosts, where the form names a worker's command or says that it is restarted."""
-    worker = tuple(line for line in fields.get("worker", "").splitlines() if line)
+    worker = _lines(fields, "worker")
     grace, cost = fields.get("grace", "").strip(), fields.get("restart_cost", "").strip()
     if fields.get("restart", "") == "on":
         force = fields.get("force_stop", "") == "on"
@@ -243,17 +249,19 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
     """Return the fields that submit a task like this one again, with as much time; of a stage, its application."""
     if task.chain is not None:
         return _application_fields(task, now, zone)
-    values = _parameter_texts(task.parameters)
+    values, parts = _parameter_texts(task.parameters), dict[str, Sequence[str]]()
     if task.native is not None:
         fields = {"own": "job", "job_of": task.id, "command": "\n".join(task.command)}
     elif catalogued:
         fields = {"application": task.application}
     else:
-        fields = {"own": "command", "command": "\n".join(task.command)}
+        fields = {"own": "command"}
+        parts["command"] = task.command
     if "application" in fields:
         fields |= {f"{PARAMETER}{name}": value for name, value in values.items()}
     elif task.model:
-        fields |= {"model": task.model, "settings": "\n".join(f"{name}={value}" for name, value in values.items())}
+        fields["model"] = task.model
+        parts["settings"] = [f"{name}={value}" for name, value in values.items()]
     if task.deadline is not None:
         fields["deadline"] = local_minute(now + task.deadline - task.submitted, zone)
     if task.name != task.application:
@@ -265,17 +273,16 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
     fields |= {"stdin": task.stdin} if task.stdin else {}
     fields |= {} if task.requeue else {"no_requeue": "on"}
     if "application" not in fields:  # an entry of the catalogue brings its own
-        fields |= {
-            "environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
-            "prepare": "\n".join(task.prepare),
-        }
+        parts["environment"] = [f"{name}={value}" for name, value in task.environment.items()]
+        parts["prepare"] = task.prepare
     if task.elastic is not None:
-        fields |= {"worker": "\n".join(task.elastic.worker), "grace": f"{_exact(float(task.elastic.grace or 0.0))}s"}
+        fields["grace"] = f"{_exact(float(task.elastic.grace or 0.0))}s"
+        parts["worker"] = task.elastic.worker
         fields |= {"restart": "on"} if task.elastic.kind == "restart" else {}
         fields |= {"force_stop": "on"} if task.elastic.force else {}
         fields |= {} if task.elastic.cost is None else {"restart_cost": f"{_exact(float(task.elastic.cost))}s"}
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
-    return fields | ({"time_limit": _exact(task.time_limit)} if task.time_limit else {})
+    return fields | _copy(parts) | ({"time_limit": _exact(task.time_limit)} if task.time_limit else {})
 
 
 def _parameter_texts(parameters: Mapping[str, float | str]) -> dict[str, str]:
@@ -344,7 +351,7 @@ def resubmit_request(
 
 
 def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:
-    found: dict[str, float | str] = dict(_pairs(fields.get("settings", ""), "parameter"))
+    found: dict[str, float | str] = dict(_pairs(_lines(fields, "settings"), "parameter"))
     return found | {
         name.removeprefix(PARAMETER): value
         for name, value in fields.items()
@@ -352,10 +359,51 @@ def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:
     }
 
 
-def _pairs(text: str, what: str) -> dict[str, str]:
+def _lines(fields: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Return the lines of a field that are not empty; of a copied task's field the parts that were copied.
+
+    Raises:
+        UserError: the field has been changed, and its lines do not tell such parts as it had.
+    """
+    text, copied = fields.get(name, "").replace("\r\n", "\n"), _copied(fields).get(name)
+    if copied is None or not text:
+        return tuple(filter(None, text.split("\n")))
+    if text != _shown(copied):
+        raise UserError(
+            f"the {name} was copied from a task, and has an empty part or one of several lines, which are one each "
+            "here: leave it as it is, empty it, or write it into a script"
+        )
+    return tuple(copied)
+
+
+def _copied(fields: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the parts of fields which their lines do not tell, as `_copy` wrote them."""
+    try:
+        found = json.loads(fields.get(COPIED) or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    parts = found.values() if isinstance(found, dict) else (None,)
+    if not all(isinstance(each, list) and all(isinstance(part, str) for part in each) for each in parts):
+        raise UserError("the form is not as it was sent: open it anew")
+    return dict(found or {})
+
+
+def _copy(parts: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return fields whose lines are such parts, with one that nobody sees for those of which lines would be others."""
+    texts = {name: _shown(each) for name, each in parts.items()}
+    hidden = {name: list(each) for name, each in parts.items() if tuple(each) != _lines({name: texts[name]}, name)}
+    return texts | ({COPIED: json.dumps(hidden)} if hidden else {})
+
+
+def _shown(parts: Sequence[str]) -> str:
+    """Return parts as lines, with the ends that browsers give them."""
+    return "\n".join(parts).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _pairs(lines: Sequence[str], what: str) -> dict[str, str]:
     """Return what lines NAME=value set; `what` they should set is for the error."""
     found = {}
-    for line in filter(None, text.splitlines()):
+    for line in lines:
         name, equals, value = line.partition("=")
         if not equals:
             raise UserError(f"{line[:80]!r} sets no {what}: write NAME=value")

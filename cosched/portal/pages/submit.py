@@ -30,6 +30,7 @@ from cosched.portal.dependencies import Portal, Services, Submitter, check_scope
 from cosched.portal.pages import page_router
 from cosched.portal.pages.error_pages import refused_at
 from cosched.portal.pages.forms import (
+    COPIED,
     fields_like_task,
     local_minute,
     requests_of_form,
@@ -167,7 +168,7 @@ def _preview(
     fault, tasks = "", 0
     unnamed = fields.get("own") == "command" and not fields.get("command", "").strip()
     if unnamed and fields.get("model", "").strip():
-        fields = {**fields, "command": _UNNAMED}
+        fields = {**fields, "command": _UNNAMED, COPIED: ""}
     try:
         requests = _requests(services, principal, fields, zone)
         wanted, tasks = requests[0], len(requests)

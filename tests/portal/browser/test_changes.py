@@ -30,6 +30,20 @@ def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page.wait_for_selector("h1 .pill.cancelled")
 
 
+def test_a_command_of_several_lines_is_cloned_as_it_is(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        command = ("/bin/sh", "-c", "echo one\necho two\n", "", "last")
+        task = client.submit(TaskRequest(command=command, environment={"A": "x\nB=y"})).id
+        page = visitor.go(f"/submit?like={task}")
+        page.wait_for_selector("[data-foreseen]:not(.stale) .verdict")
+        page.click("button:text-is('Submit')")
+        page.wait_for_url(re.compile(r".*/tasks/\d+"))
+        clone = client.task(page.url.rpartition("/")[2])
+        assert (clone.command, clone.environment) == (command, {"A": "x\nB=y"})
+        for each in (task, clone.id):
+            client.cancel(each)
+
+
 def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: Site) -> None:
     hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
     with busy.client() as client:

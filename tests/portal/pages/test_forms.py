@@ -11,6 +11,7 @@ from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 from cosched.portal.pages.forms import (
+    COPIED,
     fields_like_task,
     local_minute,
     read_change,
@@ -80,6 +81,28 @@ def test_a_program_that_checkpoints_is_elastic_and_is_submitted_again() -> None:
     task = detail(command=("/bin/model",), elastic=replace(asked, grace=120.0, cost=180.0, force=True))
     again = fields_like_task(task, NOW, None, catalogued=False)
     assert read_request(again, None).elastic == replace(asked, grace="120s", cost="180s", force=True)
+
+
+def test_a_copied_command_is_the_same_whatever_its_arguments_hold() -> None:
+    """Arguments of several lines became several, and empty ones none: a clone ran another program, unnoticed."""
+    command = ("/bin/sh", "-c", "echo one\necho two\r\n", "", "a\x0cb\u2028c", "last")
+    variables = {"SCRIPT": "a\nHOME=/b", "PLAIN": "x"}
+    elastic = ElasticRequest(worker=("/bin/worker", "", "{lead}"), grace=30.0)
+    task = detail(command=command, environment=variables, prepare=("/bin/a\n/bin/b",), elastic=elastic)
+    copy = fields_like_task(task, NOW, None, catalogued=False)
+    assert copy["command"] == "/bin/sh\n-c\necho one\necho two\n\n\na\x0cb\u2028c\nlast"
+    again = read_request(copy, None)
+    assert (again.command, again.environment, again.prepare) == (command, variables, ("/bin/a\n/bin/b",))
+    assert again.elastic == replace(elastic, grace="30s")
+    with pytest.raises(UserError, match="the command was copied from a task"):
+        read_request({**copy, "command": copy["command"].replace("two", "three")}, None)
+    assert read_request({**copy, "environment": ""}, None).environment == {}
+    for wrong in ("{", "[]", '{"command": "x"}', '{"command": [1]}', "[" * 100_000):
+        with pytest.raises(UserError, match="open it anew"):
+            read_request({**copy, COPIED: wrong}, None)
+    plain = fields_like_task(detail(command=("/bin/echo", "a b")), NOW, None, catalogued=False)
+    assert COPIED not in plain
+    assert read_request({**plain, "command": "/bin/echo\r\nc"}, None).command == ("/bin/echo", "c")
 
 
 def test_run_times_are_numbers_between_commas() -> None:
