@@ -125,15 +125,21 @@
     lamp.title = text;
   }
   if (parts.length && lamp && document.querySelector(".state .domain")) {
-    let stream = null, known = false;
+    let stream = null, known = false, again = 0;
     const follow = () => {
       stream = new EventSource("/api/v1/events");
       for (const kind of ["task", "plan", "hosts", "reservation", "reset"]) stream.addEventListener(kind, changed);
       stream.addEventListener("ready", () => { if (known) changed(); known = true; seen = new Date(); });
       stream.onopen = () => light(true);
-      stream.onerror = () => light(false);
+      stream.onerror = () => {
+        light(false);
+        // Browsers come again by themselves where nobody answers, but not after an answer that is no stream: a
+        // proxy's while cosched is started again, or ours that there are too many.
+        if (stream.readyState === EventSource.CLOSED) again = setTimeout(follow, 5000);
+      };
     };
     const leave = () => {
+      clearTimeout(again);
       stream.close();
       light(false);
     };
@@ -151,7 +157,11 @@
 
   // ── what would come of a submission ────────────────────────────────────────────────────────────────────────
   const form = document.querySelector("form[data-preview]");
+  let wrong = 0; // milliseconds by which this machine's clock is ahead of the server's
   if (form) {
+    const came = Date.now() - performance.now() + performance.getEntriesByType("navigation")[0].responseStart;
+    wrong = came - 1000 * Number(form.dataset.now);
+    if (Math.abs(wrong) < 5000) wrong = 0; // the page was under way for as long
     const shown = document.querySelector("[data-foreseen]");
     const hint = shown.innerHTML;
     // On a phone the preview is below the form: what it comes to stands above the button, too.

@@ -50,6 +50,18 @@ def test_a_tab_that_nobody_looks_at_gives_its_connection_back(visitor: Visitor) 
     page.wait_for_selector(".live.on")
 
 
+def test_a_page_follows_again_after_an_answer_that_is_no_stream(browser: Browser, busy: Site) -> None:
+    """A proxy says so while cosched is started again: pages said ever after that the connection was lost."""
+    with visiting(browser, busy) as visitor:
+        page = visitor.page
+        page.route("**/api/v1/events", lambda route: route.fulfill(status=502, body="nobody there"))
+        page.goto(visitor.address + "/tasks")
+        page.wait_for_selector(".lost:visible")
+        page.unroute_all()
+        page.wait_for_selector(".live.on")
+        assert page.locator(".lost:visible").count() == 0
+
+
 def test_what_is_shown_without_a_connection_is_called_old(browser: Browser) -> None:
     with QuickSite("local", scale=0.05) as site, visiting(browser, site) as visitor:
         page = visitor.go("/submit?application=jacobi")
