@@ -240,8 +240,9 @@
     soon(0);
   }
 
+  // By the server's clock, which looks at deadlines: the browser's may be wrong.
   function inSeconds(ahead) {
-    const then = new Date(Date.now() + ahead * 1000);
+    const then = new Date(Date.now() - wrong + ahead * 1000);
     const two = (value) => String(value).padStart(2, "0");
     return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}T${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
   }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
+from datetime import datetime
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -50,6 +53,16 @@ def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, em
         page.wait_for_url(re.compile(r".*/tasks/\d+"))
         page.wait_for_selector("h1 .pill.completed", timeout=120_000)
         assert visitor.complaints == []
+
+
+def test_a_deadline_so_far_ahead_is_so_by_the_servers_clock(browser: Browser, empty: Site) -> None:
+    """On a machine whose clock is an hour slow +4 h was a deadline in three."""
+    with visiting(browser, empty) as visitor:
+        visitor.page.add_init_script("const right = Date.now.bind(Date); Date.now = () => right() - 3600000;")
+        page = visitor.go("/submit?application=jacobi")
+        page.click("text=+4 h")
+        given = datetime.fromisoformat(page.input_value("[name=deadline]")).replace(tzinfo=ZoneInfo("Europe/Berlin"))
+        assert abs(given.timestamp() - time.time() - 4 * 3600) < 60
 
 
 def test_on_a_phone_the_verdict_stands_above_the_button_and_moves_nothing(browser: Browser, empty: Site) -> None:
