@@ -12,7 +12,7 @@ import typer
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.output import JsonOption, emit_json, print_table, remove_each
 from cosched.durations import format_duration
 from cosched.errors import UserError
 from cosched.sizes import format_memory
@@ -165,12 +165,7 @@ def release(
 ) -> None:
     """Release reservations. For administrators."""
     with connect(server) as client:
-        for each in ids:
-            client.release(each)
-    if json:
-        emit_json([{"id": each} for each in ids])
-        return
-    sys.stdout.write("".join(f"reservation {each} released\n" for each in ids))
+        remove_each(ids, client.release, "reservation {} released", json=json)
 
 
 def _state(host: HostView) -> str:

@@ -12,7 +12,7 @@ import typer
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.output import JsonOption, emit_json, print_table, remove_each
 
 __all__ = ["app"]
 
@@ -60,9 +60,4 @@ def remove(
 ) -> None:
     """Show notices no more. For administrators."""
     with connect(server) as client:
-        for each in ids:
-            client.remove_notice(each)
-    if json:
-        emit_json([{"id": each} for each in ids])
-        return
-    sys.stdout.write("".join(f"notice {each} removed\n" for each in ids))
+        remove_each(ids, client.remove_notice, "notice {} removed", json=json)

@@ -29,6 +29,7 @@ __all__ = [
     "percentage",
     "print_answer",
     "print_table",
+    "remove_each",
     "write_text",
 ]
 
@@ -82,6 +83,36 @@ def print_answer(json: bool, document: Mapping[str, Any] | Sequence[Any], lines:
         emit_json(document)
     else:
         sys.stdout.write("".join(f"{line}\n" for line in lines()))
+
+
+def remove_each(ids: Sequence[str], remove: Callable[[str], None], words: str, *, json: bool) -> None:
+    """Remove several by their identifiers, and say which are gone; exit code 1 where one could not be.
+
+    Args:
+        ids: identifiers; where one is refused the others are removed all the same.
+        remove: removes one.
+        words: what is printed of one that is gone, with {} for its identifier.
+        json: print documents.
+
+    Raises:
+        SystemFault: the daemon does not answer; what was removed before is printed.
+    """
+    gone: list[str] = []
+    refused: list[str] = []
+    try:
+        for each in ids:
+            try:
+                remove(each)
+            except UserError as error:
+                refused.append(str(error))
+            else:
+                gone.append(each)
+    finally:
+        if gone or refused:
+            print_answer(json, [{"id": each} for each in gone], lambda: [words.format(clean(each)) for each in gone])
+        sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
+    if refused:
+        raise typer.Exit(1)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.output import JsonOption, emit_json, print_table, remove_each
 from cosched.durations import parse_duration
 
 __all__ = ["app"]
@@ -87,9 +87,4 @@ def revoke(
 ) -> None:
     """Revoke tokens."""
     with connect(server) as client:
-        for token_id in token_ids:
-            client.revoke_token(token_id)
-    if json:
-        emit_json([{"id": token_id} for token_id in token_ids])
-        return
-    sys.stdout.write("".join(f"token {token_id} revoked\n" for token_id in token_ids))
+        remove_each(token_ids, client.revoke_token, "token {} revoked", json=json)

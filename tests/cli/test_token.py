@@ -51,6 +51,22 @@ def test_the_list_says_what_gives_each_role(capsys: pytest.CaptureFixture[str]) 
     assert ["system" in line for line in lines[1:] if "of ann" not in line] == [True]
 
 
+def test_all_tokens_are_revoked_that_can_be_and_the_others_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those behind a slip stayed good."""
+    made = []
+    for _ in range(2):
+        assert run(["token", "create", "--json"]) == 0
+        made.append(json.loads(printed(capsys))["id"])
+    assert run(["token", "revoke", made[0], "nosuch", made[1]]) == 1
+    told = capsys.readouterr()
+    assert [line for line in told.out.splitlines() if line.startswith("token")] == [
+        f"token {each} revoked" for each in made
+    ]
+    assert "nosuch" in told.err
+    assert run(["token", "list", "--json"]) == 0
+    assert json.loads(printed(capsys)) == []
+
+
 def test_a_token_is_revoked_and_that_is_in_the_audit_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["token", "create", "--json"]) == 0
     made = json.loads(printed(capsys))
