@@ -266,12 +266,19 @@
   toast.setAttribute("role", "status");
   document.body.append(toast);
   let sendNow = null;
+  // What is pressed twice, as its answer is slow to come, is not to be done twice.
+  const underWay = new WeakMap();
+  function once(event) {
+    if (event.defaultPrevented || event.target.method !== "post") return;
+    if (performance.now() < underWay.get(event.target)) event.preventDefault();
+    else underWay.set(event.target, performance.now() + 30000);
+  }
   document.addEventListener("submit", (event) => {
     const sent = event.target, button = event.submitter;
     const ticked = [...document.querySelectorAll("[form='chosen']:checked")];
     const several = "undoChosen" in sent.dataset && button && button.value === "cancel"
       && ticked.length && ticked.every((each) => "waits" in each.dataset);
-    if (!several && !sent.dataset.undo) return;
+    if (!several && !sent.dataset.undo) return once(event);
     event.preventDefault();
     if (sendNow) sendNow();
     const body = new URLSearchParams(new FormData(sent, button)), address = sent.action;
@@ -299,7 +306,8 @@
       if (!answer.ok || elsewhere || last) location.href = answer.url;
       else if (row) row.remove();
       else changed();
-      if (several) for (const each of document.querySelectorAll("[form='chosen']:checked")) each.checked = false;
+      const names = body.getAll("task"); // what was ticked meanwhile is for something else
+      if (several) for (const each of document.querySelectorAll("[form='chosen']:checked")) if (names.includes(each.value)) each.checked = false;
     };
     // It may not have arrived: who has been told that it will be done is told that, too.
     const again = () => {

@@ -10,7 +10,7 @@ from cosched.api.documents import TaskRequest
 from tests.portal.browser.visitor import BEFORE_A_SITE, PHONE, Visitor, visiting
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Route
 
     from demo.site import Site
 
@@ -195,6 +195,39 @@ def test_several_tasks_are_cancelled_at_once(visitor: Visitor, busy: Site) -> No
         page.wait_for_selector(f"tr:has([value='{made[0]}']) .pill.cancelled")
         assert page.url.endswith("/tasks?search=several")
         assert [client.task(task).state for task in made] == ["cancelled"] * 3
+
+
+def test_what_is_ticked_while_others_may_be_kept_stays_ticked(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        waiting = [TaskRequest(application="jacobi", parameters={"Scale": 99}, name="ticked") for _ in range(2)]
+        first, second = (task.id for task in client.submit_all(waiting))
+        page = visitor.go("/tasks?search=ticked")
+        page.check(f"[value='{first}']")
+        page.click("button[value=cancel]")
+        page.check(f"[value='{second}']")
+        page.click(".toast button:text-is('Cancel now')")
+        page.wait_for_selector(f"[value='{first}']:not(:checked)")
+        assert page.is_checked(f"[value='{second}']")
+        assert client.task(second).state == "queued"
+        client.cancel(second)
+
+
+def test_a_button_that_is_pressed_again_while_the_answer_is_slow_to_come_sends_nothing_more(
+    visitor: Visitor, busy: Site
+) -> None:
+    """All ticked tasks were submitted twice."""
+    with busy.client() as client:
+        task = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id
+        page = visitor.go("/tasks?state=waiting")
+        page.check(f"[value='{task}']")
+        sent: list[Route] = []
+        page.route("**/tasks/chosen*", lambda route: sent.append(route))
+        press = "document.querySelector('button[value=again]').click()"
+        page.evaluate(f"for (const after of [0, 500]) setTimeout(() => {press}, after); 0")
+        page.wait_for_timeout(2000)
+        assert len(sent) == 1
+        sent[0].abort()
+        client.cancel(task)
 
 
 def test_a_whole_page_of_tasks_is_ticked_held_and_released(visitor: Visitor, busy: Site) -> None:
