@@ -30,6 +30,8 @@ __all__ = [
 _BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
 _HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
+# Slurm saves power: a job for the node has it made ready, and nothing else does. It does not answer until then.
+_ASLEEP_FLAGS = ("POWERED_DOWN", "POWER_UP", "POWERING_UP")
 _RESERVATION_FLAGS = ("RESERVED", "MAINTENANCE")  # these keep away only jobs outside the reservation
 
 
@@ -161,6 +163,8 @@ def _why_unavailable(row: Mapping[str, Any], own: NodeReservation | None) -> str
         return f"the reservation {own.name} is not active"
     harmless = _HARMLESS_FLAGS if own is None else (*_HARMLESS_FLAGS, *_RESERVATION_FLAGS)
     states = [*state_words(row.get("state")), *state_words(row.get("state_flags") or [])]
+    if any(flag in states for flag in _ASLEEP_FLAGS):
+        harmless = (*harmless, *_ASLEEP_FLAGS, "NOT_RESPONDING")
     bad = [state for state in states if state not in _BASE_STATES and state not in harmless]
     if states and not bad:
         return ""

@@ -42,7 +42,9 @@ def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
         ("idle", ["NOT_RESPONDING"]),
         ("unknown", []),
         (["ALLOCATED", "FAIL"], []),
-        (["IDLE", "POWERED_DOWN"], []),
+        (["IDLE", "POWERING_DOWN"], []),
+        (["IDLE", "POWERED_DOWN", "DRAIN"], []),
+        (["DOWN", "POWERED_DOWN"], []),
         (["IDLE", "MAINTENANCE"], []),
         ("levitating", []),
         (None, None),
@@ -53,6 +55,20 @@ def test_what_takes_no_jobs_is_not_up_and_says_why(state: object, flags: object)
     (host,) = cluster_hosts([{**_OLD, "state": state, "state_flags": flags, "reason": "new  memory\n"}], "", "")
     assert not host.up
     assert host.reason.endswith("new memory")
+
+
+@pytest.mark.parametrize(
+    ("state", "flags"),
+    [
+        ("idle", ["POWERED_DOWN"]),
+        (["IDLE", "CLOUD", "POWERED_DOWN"], []),
+        ("allocated", ["POWERING_UP"]),
+        (["ALLOCATED", "NOT_RESPONDING", "POWERING_UP"], []),
+    ],
+)
+def test_a_node_that_sleeps_is_up_as_a_job_wakes_it(state: object, flags: object) -> None:
+    """On a cluster that saves power no node was left after a quiet night, and no job was sent to wake one."""
+    assert cluster_hosts([{**_OLD, "state": state, "state_flags": flags}], "", "")[0].up
 
 
 @pytest.mark.parametrize("state", ["allocated", "mixed", ["ALLOCATED", "COMPLETING"], ["IDLE", "CLOUD"]])
