@@ -86,10 +86,14 @@ class EventLogReader:
 
     @staticmethod
     def without_transient_evictions(reports: list[JobReport]) -> list[JobReport]:
-        """Leave out evictions that a hold or a removal followed, and the reports between them."""
+        """Leave out evictions that a hold or a removal followed, and the reports between them.
+
+        Of a group, some of which run on, the hold is the reason.
+        """
         kept: list[JobReport] = []
         for report in reports:
-            if report.state in (JobState.HELD, JobState.REMOVED):
+            held = report.state is JobState.RUNNING and report.reason
+            if held or report.state in (JobState.HELD, JobState.REMOVED):
                 own = [r for r in kept if r.attempt == report.attempt]
                 steps = list(dropwhile(lambda r: r.state is not JobState.EVICTED, own))
                 kept = [r for r in kept if not any(r is step for step in steps)]

@@ -109,7 +109,9 @@ def _joint_state(ranks: Sequence[CondorProcess]) -> JobState:
     if all(state.final for state in states):
         final = (JobState.REMOVED, JobState.FAILED, JobState.COMPLETED)
         return next(state for state in final if state in states)
-    for trouble in (JobState.HELD, JobState.EVICTED, JobState.QUEUED):
+    if JobState.HELD in states and JobState.RUNNING not in states:  # else some still have their hosts
+        return JobState.HELD
+    for trouble in (JobState.EVICTED, JobState.QUEUED):
         if trouble in states:
             return trouble
     # A process that is in neither may be on its way from the queue to the history.
@@ -127,6 +129,8 @@ def _joint_reason(state: JobState, ranks: Sequence[CondorProcess]) -> str:
             return process.reason
         if process.state is state is JobState.FAILED and process.code is not None:
             return f"rank {rank} {_exit_text(process.code)}"
+        if state is JobState.RUNNING and process.state is JobState.HELD:
+            return f"rank {rank} is held: {process.reason}"
     return ""
 
 

@@ -344,7 +344,7 @@ class AttemptLifecycle:
                 self._state.replan()  # it takes hosts that the plan did not reckon with
         if attempt.lead is not None and attempt.lead.gathers and state is AttemptState.RUNNING:
             task_state = TaskState.DISPATCHING  # its job runs, its stage has not begun
-        reason = ""
+        reason = report.reason if state is AttemptState.RUNNING else ""  # part of it does not run, say
         if state is AttemptState.SUBMITTED:
             self.unstarted.wait(attempt.uuid, time)
             reason = task.status.reason if attempt.state is state else ""  # why it has not begun

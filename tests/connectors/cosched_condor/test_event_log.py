@@ -178,6 +178,15 @@ def test_a_restarted_scheduler_does_not_evict() -> None:
     assert _states(EventLogReader().read(events)) == ["queued", "running"]
 
 
+def test_an_eviction_that_leads_to_a_hold_of_one_process_of_a_group_is_left_out() -> None:
+    begun = [_event(_EXECUTE, 3, rank) for rank in (0, 1)]
+    held = [_event(_EVICTED, 4, 1), _event(_HELD, 4, 1, HoldReasonCode=26, HoldReason="too large")]
+    read = EventLogReader().read([*_submitted(2), *begun, *held])
+    reports = EventLogReader.without_transient_evictions(read)
+    assert [report.state.value for report in reports] == ["queued", "running", "running"]
+    assert reports[-1].reason == "rank 1 is held: too large"
+
+
 def test_an_eviction_that_leads_to_a_removal_is_left_out() -> None:
     events = [*_submitted(), _event(_EXECUTE), _event(_EVICTED, 4), _event(_ABORTED, 5, Reason="by hand")]
     assert _states(EventLogReader.without_transient_evictions(EventLogReader().read(events))) == [

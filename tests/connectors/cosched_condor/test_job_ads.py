@@ -161,12 +161,20 @@ def _failed(code: int, finished: float = 8.0) -> CondorProcess:
         ([_RUNS, _REMOVED], JobState.RUNNING),
         ([_RUNS, _LOST], JobState.EVICTED),
         ([_LOST, _HELD], JobState.HELD),
+        ([_RUNS, _HELD], JobState.RUNNING),
+        ([_DONE, _HELD], JobState.HELD),
         ([_DONE, CondorProcess()], JobState.RUNNING),
         ([CondorProcess(), CondorProcess()], JobState.UNKNOWN),
     ],
 )
 def test_state_of_a_group(ranks: list[CondorProcess], state: JobState) -> None:
     assert attempt_report("a", "1", 2, dict(enumerate(ranks))).state is state
+
+
+def test_a_group_of_which_one_process_is_held_has_its_hosts_and_says_so() -> None:
+    """Tasks were sent to the hosts of the others, and waited for their ends while other hosts were idle."""
+    report = attempt_report("a", "1", 2, {0: _RUNS, 1: _HELD})
+    assert report.reason == "rank 1 is held: no disk"
 
 
 def test_a_group_starts_with_its_last_and_ends_with_its_last() -> None:

@@ -17,6 +17,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import ConnectorError, JobState
 from cosched_condor import CondorConnector
 from tests.connectors.condor_people import People
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,3 +226,15 @@ def test_a_job_of_another_user_with_the_name_of_an_attempt_is_not_taken_for_it(p
     bench.connector.cancel(launch.attempt)  # what is ann's is not cosched's to remove
     assert ann.shown(forged, "JobStatus") == "5"
     ann.by_ann("condor_rm", forged)
+
+
+def test_a_group_of_which_one_process_is_held_has_its_hosts_while_others_run(pool: CondorPool, bench: Bench) -> None:
+    launch, gate = bench.running("node01", "node02")
+    pool.tool("condor_hold", "-reason", "disk full", f"{_cluster(bench, launch)}.1")
+    until(lambda: "rank 1 is held: disk full" in bench.report(launch).reason)
+    assert bench.report(launch).state is JobState.RUNNING
+    gate.touch()
+    seen = bench.listen(launch, JobState.HELD)
+    assert JobState.EVICTED not in {report.state for report in seen}
+    assert "disk full" in seen[-1].reason
+    bench.connector.cancel(launch.attempt)

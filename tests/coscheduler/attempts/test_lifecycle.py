@@ -346,3 +346,16 @@ def test_a_task_that_passed_through_says_where_it_runs_and_ran() -> None:
     (quick,) = dispatched(submit(core, a_task(2, None), 6.0))
     ended = report(core, quick, JobState.COMPLETED, 7.0, started=6.5, finished=7.0, hosts=("node01",))
     assert ended.changes.tasks["2"].status.hosts == ("node01",)
+
+
+def test_what_the_manager_says_of_a_running_task_is_its_reason_until_it_says_so_no_more() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [20.0, 10.0])))
+    start(core, attempt, 0.5)
+    report(core, attempt, JobState.RUNNING, 1.0, reason="rank 1 is held: too large")
+    assert (core.tasks["1"].status.state, core.tasks["1"].status.reason) == (
+        TaskState.RUNNING,
+        "rank 1 is held: too large",
+    )
+    report(core, attempt, JobState.RUNNING, 2.0)
+    assert core.tasks["1"].status.reason == ""
