@@ -49,6 +49,20 @@ def test_the_figures_of_a_queue_worked_out_by_hand() -> None:
     assert row["makespan"] == 150.0
 
 
+def test_a_job_that_comes_when_others_end_finds_their_processors_free() -> None:
+    """Four processors. 4 needs all, when 2 ends at 3; 5 comes as 1 ends, and would hold it up by 8 s."""
+    jobs = [line(1, 0, 2, 3), line(2, 0, 1, 2), line(3, 1, 9, 4), line(4, 2, 10, 1)]
+    found = replay_trace(parse_swf("\n".join(jobs)), PolicyName.EASY, ReplayConditions())
+    assert found.waits == (0.0, 2.0, 2.0, 10.0)
+
+
+def test_jobs_that_end_together_are_known_to_have_ended() -> None:
+    """Four processors. 3 needs all of them when 1 and 2 end, and 4 is not to go before it."""
+    jobs = [line(1, 0, 2000, 2), line(2, 0, 2000, 2), line(3, 1, 100, 4), line(4, 2, 50, 2)]
+    found = replay_trace(parse_swf("\n".join(jobs)), PolicyName.EASY, ReplayConditions())
+    assert found.waits == (0.0, 0.0, 1999.0, 2098.0)
+
+
 def test_a_job_shorter_than_its_user_said_gives_its_processors_back_early() -> None:
     trace = parse_swf("\n".join([line(1, 0, 100, 2, 1000), line(2, 10, 50, 2, 60)]))
     found = replay_trace(trace, PolicyName.EASY, ReplayConditions(predictions=Predictions.REQUESTED))

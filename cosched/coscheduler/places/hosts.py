@@ -58,7 +58,7 @@ def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
         return now + predicted
     start = max(attempt.begins(now, handover), attempt.created)  # the host's clock may be behind ours
     end = start + predicted
-    if end > now:
+    if end >= now:  # what tells of an end that is due now may come next
         return end
     return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
 

@@ -24,8 +24,12 @@ def test_a_host_whose_clock_is_behind_does_not_make_its_job_late() -> None:
 
 def test_the_later_an_attempt_is_the_longer_it_is_expected_to_go_on() -> None:
     late = replace(ATTEMPT, started=0.0)
-    remaining = [expected_end(late, now) - now for now in (10.0, 11.0, 20.0, 100.0)]
+    remaining = [expected_end(late, now) - now for now in (10.125, 11.0, 20.0, 100.0)]
     assert remaining == [0.5, 0.5, 5.0, 45.0]
+
+
+def test_an_attempt_whose_end_is_due_now_is_not_late() -> None:
+    assert expected_end(replace(ATTEMPT, started=0.0), 10.0) == 10.0
 
 
 def test_observing_the_same_hosts_again_is_no_change() -> None:
