@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 from functools import cache
@@ -101,6 +102,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # as on a terminal of ISO 8859-1, which has no minus sign of ours
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

@@ -73,7 +73,9 @@ def percentage(share: float) -> str:
 
 def emit_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document and a newline to standard output."""
-    json.dump(document, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False)
+    # What this terminal's encoding lacks would be written as what JSON has not.
+    escaped = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    json.dump(document, sys.stdout, indent=2, allow_nan=False, ensure_ascii=escaped)
     sys.stdout.write("\n")
 
 

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.cli.main import run
 from cosched.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_help_names_every_noun_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,6 +93,26 @@ def test_an_output_that_has_no_room_is_told_in_one_line(words: str) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("cosched: the output cannot be written (No space left on device)")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.daemon
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1", "utf-8"])
+def test_a_terminal_of_few_characters_is_told_all(encoding: str, tmp_path: Path) -> None:
+    """A task that is late ended `task list` with a traceback on a terminal of ISO 8859-1, which has no minus sign."""
+    file = tmp_path / "ü−1.toml"
+    file.write_text("[planning]\nseed = 1\n")
+    found = []
+    for words in (["--origin"], ["--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "cosched.cli.main", "config", "show", "--config", str(file), *words],
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.decode(encoding))
+    assert str(file) in {each["origin"] for each in json.loads(found[1])}
+    assert ("−1.toml" if encoding == "utf-8" else "\\u22121.toml") in found[0]
 
 
 def test_an_error_is_one_line_whatever_a_file_is_called(capsys: pytest.CaptureFixture[str]) -> None:
