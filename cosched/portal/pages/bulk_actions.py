@@ -25,7 +25,7 @@ from cosched.portal.pages.cancel import MOST_SELECTED, underway
 from cosched.portal.pages.forms import read_change
 from cosched.portal.pages.rendering import zone_of
 from cosched.portal.pages.tasks import Filters
-from cosched.portal.routes.tasks import edit_task
+from cosched.portal.routes.tasks import cancel_task, edit_task
 from cosched.portal.state import PortalState
 from cosched.portal.submitting import submitted_again
 
@@ -48,7 +48,7 @@ class _BulkAction:
 
     def cancel(self, tasks: Sequence[str]) -> None:
         for task in tasks:
-            self.portal.services.tasks.cancel(self.principal, task)
+            cancel_task(self.portal, self.principal, task, self.address)
 
     def hold(self, tasks: Sequence[str]) -> None:
         self._each(tasks, "held", self.portal.services.tasks.hold)

@@ -13,9 +13,10 @@ from cosched.access.principals import Principal, Scope
 from cosched.api.documents import TaskView
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
-from cosched.portal.dependencies import AnyPrincipal, Services, needs
+from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page
+from cosched.portal.routes.tasks import cancel_task
 
 __all__ = ["MOST_SELECTED", "router", "underway"]
 
@@ -56,9 +57,9 @@ def ask(request: Request, services: Services, principal: AnyPrincipal, task_id: 
 
 @router.post("/tasks/{task_id}/cancel")
 def cancel(
-    services: Services, principal: AnyPrincipal, task_id: str, confirmed: Annotated[str, Form()] = ""
+    request: Request, portal: Portal, principal: AnyPrincipal, task_id: str, confirmed: Annotated[str, Form()] = ""
 ) -> Response:
-    if not confirmed and underway(services, principal, [task_id]):
+    if not confirmed and underway(portal.services, principal, [task_id]):
         return RedirectResponse(f"/tasks/{task_id}/cancel", HTTPStatus.SEE_OTHER)
-    services.tasks.cancel(principal, task_id)
+    cancel_task(portal, principal, task_id, sender(request))
     return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)

@@ -39,7 +39,7 @@ from cosched.portal.state import PortalState, portal_of
 from cosched.portal.submitting import MANY_TASKS, run_submission
 from cosched.store.selection import TaskColumn, TaskOrder, TaskSelection
 
-__all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_requests"]
+__all__ = ["MOST_OUTPUT_BYTES", "cancel_task", "edit_task", "foresee_body", "router", "submit_requests"]
 
 MOST_OUTPUT_BYTES = 1 << 20
 """Of output in one answer."""
@@ -206,9 +206,9 @@ def explain(request: Request, services: Services, principal: Reader, task_id: st
 
 
 @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
-def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
+def cancel(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
     """Cancel a task; its job is ended if there is one."""
-    return services.tasks.cancel(principal, task_id)
+    return cancel_task(portal, principal, task_id, sender(request))
 
 
 @router.patch("/tasks/{task_id}", openapi_extra=_CHANGE.description)
@@ -267,6 +267,15 @@ def release(request: Request, portal: Portal, principal: Submitter, task_id: str
     released = portal.services.tasks.release(principal, task_id)
     portal.access.log(principal, sender(request), "task released", released.id)
     return released
+
+
+def cancel_task(portal: PortalState, principal: Principal, task_id: str, address: str) -> TaskView:
+    """Cancel a task for a user at an address, and write that down; one that has ended stays as it is."""
+    ended = portal.services.tasks.task(principal, task_id).finished is not None
+    cancelled = portal.services.tasks.cancel(principal, task_id)
+    if not ended:
+        portal.access.log(principal, address, "task cancelled", cancelled.id)
+    return cancelled
 
 
 def edit_task(portal: PortalState, principal: Principal, task_id: str, change: TaskChange, address: str) -> TaskView:

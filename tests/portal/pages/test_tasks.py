@@ -233,6 +233,21 @@ def test_several_are_held_and_released(here: Portal) -> None:
     assert (refused.status_code, "none of these tasks waits any more" in refused.text) == (409, True)
 
 
+def test_who_cancels_a_task_is_written_down(here: Portal) -> None:
+    """Nobody could be told which operator had ended a task of hers."""
+    ann, olga = here.person("ann"), here.person("olga", Role.OPERATOR)
+    olga.send("/tasks/1/cancel")
+    ann.send("/tasks/chosen", do="cancel", task=["2"])
+    assert olga.client.post("/api/v1/tasks/3/cancel", json={}, headers={"X-CSRF-Token": olga.csrf()}).status_code == 202
+    olga.send("/tasks/3/cancel")
+    lines = [(entry.user, entry.action, entry.detail) for entry in here.access.audit_log(9)]
+    assert [line for line in lines if line[1].startswith("task ")] == [
+        ("olga", "task cancelled", "3"),
+        ("ann", "task cancelled", "2"),
+        ("olga", "task cancelled", "1"),
+    ]
+
+
 def test_of_several_all_are_held_that_can_be_and_who_did_it_is_written_down(here: Portal) -> None:
     """The first that could not be held kept those behind it from it, and nothing was in the audit log."""
     ann, olga = here.person("ann"), here.person("olga", Role.OPERATOR)
