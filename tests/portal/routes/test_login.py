@@ -62,7 +62,7 @@ def test_a_change_with_the_cookie_alone_is_refused(client: TestClient, known: Au
     left = client.post("/logout", data={"csrf_token": csrf})
     assert (left.status_code, left.headers["Location"]) == (303, "/login")
     assert client.get("/api/v1/me").status_code == 401
-    assert [deed.action for deed in known.audit_log(9)] == ["logout", "login"]
+    assert [deed.action for deed in known.audit_log(9)] == ["logout", "task cancelled", "login"]
 
 
 def test_a_wrong_password_is_not_said_to_be_one(client: TestClient) -> None:
