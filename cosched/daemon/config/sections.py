@@ -52,6 +52,7 @@ STATE = "{state}"
 
 _Slowdown = Annotated[float, Field(ge=0, le=LARGEST_SLOWDOWN, allow_inf_nan=False)]
 _DEFAULT_POLICY = "genetic"
+_LAST_PORT = 65535
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
 
@@ -106,6 +107,8 @@ def _host_and_port(value: str) -> str:
     """Check "host:port", or nothing."""
     if value and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):\d{1,5}", value):
         raise ValueError(f"{value!r} is no address: write host:port")
+    if value and int(value.rpartition(":")[2]) > _LAST_PORT:
+        raise ValueError(f"{value!r} has a port above {_LAST_PORT}: there is none")
     return value
 
 

@@ -42,6 +42,11 @@ def test_the_home_of_a_user_that_there_is_not_is_named_with_its_key(file: Path, 
     assert fault(file, text).startswith(f"{file}: {key}: '~nobody-here")
 
 
+@pytest.mark.parametrize("key", ["listen", "address"])
+def test_a_port_that_there_is_not_is_refused_with_its_key(file: Path, key: str) -> None:
+    assert fault(file, f'[agent]\n{key} = "h:65536"').startswith(f"{file}: agent.{key}: 'h:65536' has a port")
+
+
 def test_without_a_file_the_state_is_the_users() -> None:
     configuration = load_configuration(environment=HOME)
     assert configuration.connector.kind == "local"
