@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
-from cosched_slurm.nodes import parse_reservation
+from cosched_slurm.cluster.nodes import parse_reservation
 from cosched_slurm.past_jobs import SACCT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched_slurm.nodes import NodeReservation
+    from cosched_slurm.cluster.nodes import NodeReservation
     from cosched_slurm.owners import OwnerAccount
     from cosched_slurm.slurm_settings import SlurmSettings
 

@@ -13,6 +13,9 @@ from cosched.connector.spool import spool_faults
 from cosched.connector.spool_pruning import SpoolPruner
 from cosched.connector.submission import SubmitOutcomes
 from cosched_slurm.adoption.adopted_jobs import SlurmAdoptedJobs
+from cosched_slurm.cluster.nodes import allocated_processors, cluster_hosts
+from cosched_slurm.cluster.partitions import DefaultPartition
+from cosched_slurm.cluster.topology import NodeClusters
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups
@@ -27,7 +30,6 @@ from cosched_slurm.job_script import (
     sbatch_arguments,
 )
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
-from cosched_slurm.nodes import allocated_processors, cluster_hosts
 from cosched_slurm.owners import (
     OwnerAccount,
     UnknownUserError,
@@ -36,14 +38,12 @@ from cosched_slurm.owners import (
     submitting_user,
     without_forged_names,
 )
-from cosched_slurm.partitions import DefaultPartition
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.setup_remarks import SetupRemarks
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
 from cosched_slurm.stamped_jobs import with_stamped_names
-from cosched_slurm.topology import NodeClusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from cosched.connector import ConnectorError, Host, JobState
+from cosched_slurm.cluster.nodes import allocated_processors, cluster_hosts
 from cosched_slurm.foreign_jobs import foreign_claims
 from cosched_slurm.jobs import job_records
-from cosched_slurm.nodes import allocated_processors, cluster_hosts
 
 VERSIONS = ("22.05", "24.11", "26.05")
 

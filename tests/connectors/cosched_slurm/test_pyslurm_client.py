@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.connector import ConnectorError, Host, JobState
+from cosched_slurm.cluster.nodes import cluster_hosts
 from cosched_slurm.jobs import job_comment, job_records
-from cosched_slurm.nodes import cluster_hosts
 from cosched_slurm.pyslurm_client import PyslurmClient, submit_description
 from cosched_slurm.slurm_settings import SlurmSettings
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from cosched_slurm.cluster.nodes import feature_rest, node_features
 from cosched_slurm.jobs import node_names
-from cosched_slurm.nodes import feature_rest, node_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cosched.connector import ConnectorError, Host
-from cosched_slurm.nodes import NodeReservation, cluster_hosts, parse_reservation
+from cosched_slurm.cluster.nodes import NodeReservation, cluster_hosts, parse_reservation
 
 # As `sinfo --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD: dict[str, Any] = {

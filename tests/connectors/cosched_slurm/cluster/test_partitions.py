@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from cosched_slurm.cluster.partitions import DefaultPartition, default_partition
 from cosched_slurm.connector import SlurmConnector
-from cosched_slurm.partitions import DefaultPartition, default_partition
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cosched_slurm.nodes import node_partitions
+from cosched_slurm.cluster.nodes import node_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

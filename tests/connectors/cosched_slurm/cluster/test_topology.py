@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched_slurm.topology import NodeClusters, leaf_switches
+from cosched_slurm.cluster.topology import NodeClusters, leaf_switches
 
 TREE = """\
 SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=node[01-02]
