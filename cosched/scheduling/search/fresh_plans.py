@@ -15,10 +15,12 @@ import numpy as np
 from cosched.scheduling.host_counts import class_base, class_times, encoded_choices
 from cosched.scheduling.kernels.search.fresh_choices_kernel import draw_choices
 from cosched.scheduling.search.initial_population import Population
+from cosched.scheduling.shapes import best_shape_seconds, shape_choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
 __all__ = ["fresh_plans", "fresh_plans_apply"]
@@ -28,8 +30,10 @@ _NOISE = 0.2  # standard deviation of the logarithm of what tasks are ordered by
 
 
 def fresh_plans_apply(problem: Problem) -> bool:
-    """Return whether there are few tasks, which have hosts for themselves; none is elastic or has several ways."""
-    return len(problem.tasks) <= _FEW and problem.packing is None and not problem.elastic and not problem.ways
+    """Return whether there are few tasks, none of them elastic or with several ways or shapes on shared hosts."""
+    if len(problem.tasks) > _FEW or problem.elastic or problem.ways:
+        return False
+    return problem.packing is None or bool((np.diff(shape_choices(problem, problem.packing)[1]) == 1).all())
 
 
 def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: float) -> Population:
@@ -44,6 +48,15 @@ def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: fl
         plans: how many.
         end: of the shortest schedule so far, in seconds.
     """
+    draw = np.random.default_rng(state)
+    if problem.packing is None:
+        return _on_whole_hosts(problem, state, draw, plans, end)
+    return _on_shared_hosts(problem, problem.packing, draw, plans)
+
+
+def _on_whole_hosts(
+    problem: Problem, state: NDArray[np.uint64], draw: np.random.Generator, plans: int, end: float
+) -> Population:
     choices, first = encoded_choices(problem)
     tasks, of_any = np.repeat(np.arange(len(problem.tasks)), np.diff(first)), choices < class_base(problem)
     hosts, tasks = choices[of_any], tasks[of_any]
@@ -52,8 +65,21 @@ def fresh_plans(problem: Problem, state: NDArray[np.uint64], plans: int, end: fl
     work = hosts * seconds
     least = float(np.minimum.reduceat(work, first[:-1]).sum())
     room = float(np.maximum(end - problem.free, 0.0).sum())
-    draw = np.random.default_rng(state)
     drawn = draw_choices(state, work, first, draw.uniform(least, max(room, least), plans))
-    keys = np.choose(draw.integers(3, size=(plans, 1)), (seconds[drawn], work[drawn], hosts[drawn]))
-    orders = np.argsort(-keys * np.exp(_NOISE * draw.standard_normal(keys.shape)), axis=1, kind="stable")
-    return Population(orders.astype(np.int64), hosts[drawn], np.full(plans, np.inf))
+    orders = _orders(draw, seconds[drawn], work[drawn], hosts[drawn])
+    return Population(orders, hosts[drawn], np.full(plans, np.inf))
+
+
+def _on_shared_hosts(problem: Problem, packing: Packing, draw: np.random.Generator, plans: int) -> Population:
+    shapes, _ = shape_choices(problem, packing)
+    seconds = best_shape_seconds(problem, packing)[shapes]
+    parts = (packing.area[shapes] / np.maximum(packing.capacity.sum(axis=0), 1)).max(axis=1)
+    keys = [np.tile(key, (plans, 1)) for key in (seconds, parts * seconds, parts)]
+    return Population(_orders(draw, *keys), np.tile(shapes, (plans, 1)), np.full(plans, np.inf))
+
+
+def _orders(draw: np.random.Generator, *keys: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (P, m) orders, each by one of the (P, m) keys, the largest first, and a little at random."""
+    key = np.choose(draw.integers(len(keys), size=(len(keys[0]), 1)), keys)
+    orders = np.argsort(-key * np.exp(_NOISE * draw.standard_normal(key.shape)), axis=1, kind="stable")
+    return orders.astype(np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchmarks.kernels import mixed, queue
@@ -16,7 +16,8 @@ from cosched.scheduling.host_counts import encoded_choices
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.search.fresh_plans import fresh_plans, fresh_plans_apply
 from cosched.scheduling.search.genetic_search import GeneticSearch
-from tests.scheduling.packed import a_packed_problem
+from cosched.scheduling.shapes import shape_choices
+from tests.scheduling.packed import a_packed_problem, packed_problems
 from tests.scheduling.problems import problems
 
 if TYPE_CHECKING:
@@ -65,10 +66,21 @@ def test_they_name_no_class_and_use_hosts_of_all() -> None:
     assert sum(hosts == set(problem.hosts) for hosts in used) > 20
 
 
-def test_many_tasks_and_those_that_share_hosts_or_are_elastic_do_without() -> None:
+@given(packed_problems(), st.integers(1, 2**64 - 1))
+def test_each_task_on_shared_hosts_is_there_once_in_its_shape(problem: Problem, seed: int) -> None:
+    assert problem.packing is not None
+    shapes, first = shape_choices(problem, problem.packing)
+    assume(fresh_plans_apply(problem))
+    drawn = fresh_plans(problem, a_state(seed), 5, 10.0)
+    assert all(sorted(order) == list(range(len(problem.tasks))) for order in drawn.orders.tolist())
+    assert all(counts == shapes[first[:-1]].tolist() for counts in drawn.counts.tolist())
+
+
+def test_many_tasks_and_those_that_have_several_shapes_or_are_elastic_do_without() -> None:
     assert fresh_plans_apply(queue(50, 16, seed=1))
     assert not fresh_plans_apply(queue(51, 16, seed=1))
     few = queue(4, 4, seed=1)
     elastic = ElasticTask("t", tuple(few.seconds[0, 0].tolist()), least=1, most=4, preferred=1)
     assert not fresh_plans_apply(replace(few, elastic={0: elastic}))
-    assert not fresh_plans_apply(a_packed_problem([[(1, (1,), (1.0,))]], [(2,)]))
+    assert fresh_plans_apply(a_packed_problem([[(1, (1,), (1.0,))]], [(2,)]))
+    assert not fresh_plans_apply(a_packed_problem([[(1, (1,), (2.0,)), (1, (2,), (1.0,))]], [(2,)]))
