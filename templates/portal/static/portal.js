@@ -266,8 +266,9 @@
   toast.setAttribute("role", "status");
   document.body.append(toast);
   let sendNow = null;
-  // What is pressed twice, as its answer is slow to come, is not to be done twice.
-  const underWay = new WeakMap();
+  // What is pressed twice, as its answer is slow to come, is not to be done twice; who comes back to the page may.
+  let underWay = new WeakMap();
+  addEventListener("pageshow", () => { underWay = new WeakMap(); });
   function once(event) {
     if (event.defaultPrevented || event.target.method !== "post") return;
     if (performance.now() < underWay.get(event.target)) event.preventDefault();
