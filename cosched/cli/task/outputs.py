@@ -14,12 +14,13 @@ from cosched.api.documents.tasks import FINAL_STATES, TaskDetail
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json
 from cosched.client import Client
-from cosched.errors import UserError
+from cosched.errors import SystemFault, UserError
 
 __all__ = ["output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
+_PATIENCE = 60.0  # seconds that the daemon may be away while output is followed
 
 
 def output_command(stream: str) -> Callable[..., None]:
@@ -81,14 +82,21 @@ def _output_document(
 def _output_parts(
     client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *, follow: bool
 ) -> Iterator[bytes]:
-    offset, asked = -tail if tail else 0, attempt
+    offset, asked, answered = -tail if tail else 0, attempt, 0.0
     while True:
-        # Asked before the output: what a task that has ended, or a try before the last, wrote is all there.
-        task = client.task(task_id) if follow else None
-        last = 0 if task is None or task.peer else len(task.tries)
-        if attempt == 0:
-            asked = asked or last
-        output = client.output(task_id, stream, rank=rank, attempt=asked, offset=offset, limit=_PART)
+        try:
+            # Asked before the output: what a task that has ended, or a try before the last, wrote is all there.
+            task = client.task(task_id) if follow else None
+            last = 0 if task is None or task.peer else len(task.tries)
+            if attempt == 0:
+                asked = asked or last
+            output = client.output(task_id, stream, rank=rank, attempt=asked, offset=offset, limit=_PART)
+        except SystemFault:
+            if not answered or time.monotonic() > answered + _PATIENCE:
+                raise
+            time.sleep(_LOOK)
+            continue
+        answered = time.monotonic() if follow else 0.0
         if output is not None and output.offset < offset:
             offset = 0  # of another try, which a neighbouring domain has begun
             continue

@@ -395,6 +395,8 @@ class NotifySection(_Section):
         if self.webhooks and self.secret_file is None:
             raise ValueError("webhooks are signed: name the file with the secret in secret_file")
         server = urlsplit(self.smtp)
+        if int(server.netloc.partition(":")[2] or 0) > _LAST_PORT:
+            raise ValueError(f"smtp has a port above {_LAST_PORT}: there is none")
         if self.password_file is not None and server.scheme == "smtp" and not is_loopback_host(server.hostname or ""):
             raise ValueError("the password could be read on its way: write smtps:// or smtp+starttls:// in smtp")
         if self.recipients and not self.smtp:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
+from cosched.client import Client, NotRunningError
 from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from cosched.api.documents import TaskDetail
     from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
@@ -74,6 +76,28 @@ def test_all_tries_of_a_task_are_followed_from_their_first_line_on(
     assert capsys.readouterr().out == "".join(told)
     assert run(["task", "out", task]) == 0
     assert capsys.readouterr().out == "".join(told[-3:])
+
+
+def test_output_is_followed_across_a_restart_of_the_daemon(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, look = [0], Client.task
+
+    def away(client: Client, task_id: str) -> TaskDetail:
+        asked[0] += 1
+        if asked[0] in (2, 3):
+            raise NotRunningError("cosched is not running")
+        return look(client, task_id)
+
+    script = "echo before; sleep 2; echo after"
+    assert run(["task", "submit", "--json", "--runtime", "5s", "--", "/bin/sh", "-c", script]) == 0
+    task = json.loads(capsys.readouterr().out)["id"]
+    monkeypatch.setattr(Client, "task", away)
+    assert run(["task", "out", task, "--follow"]) == 0
+    assert capsys.readouterr().out == "before\nafter\n"
+    assert asked[0] > 3
+    asked[0] = 1
+    assert run(["task", "out", task, "--follow"]) == 2  # nobody is there from the first
 
 
 def test_a_preparation_that_fails_says_so_and_its_words_are_kept(

@@ -47,6 +47,11 @@ def test_a_port_that_there_is_not_is_refused_with_its_key(file: Path, key: str) 
     assert fault(file, f'[agent]\n{key} = "h:65536"').startswith(f"{file}: agent.{key}: 'h:65536' has a port")
 
 
+def test_a_mail_server_s_port_that_there_is_not_is_refused(file: Path) -> None:
+    told = fault(file, '[notify]\nsmtp = "smtps://mail.example.org:65536"')
+    assert "smtp has a port above 65535" in told
+
+
 def test_without_a_file_the_state_is_the_users() -> None:
     configuration = load_configuration(environment=HOME)
     assert configuration.connector.kind == "local"
