@@ -6,6 +6,7 @@ from getpass import getuser
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from cosched.cli.main import run
 from tests.daemon.makers import Daemon, serving
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
-    with serving(tmp_path) as (running, address):
+    # What it logs, in the commands' own process, is not what they print.
+    with capture_logs(), serving(tmp_path) as (running, address):
         monkeypatch.setenv("COSCHED_SERVER", address)
         yield running
 
