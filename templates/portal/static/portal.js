@@ -159,7 +159,8 @@
   const form = document.querySelector("form[data-preview]");
   let wrong = 0; // milliseconds by which this machine's clock is ahead of the server's
   if (form) {
-    const came = Date.now() - performance.now() + performance.getEntriesByType("navigation")[0].responseStart;
+    const way = performance.getEntriesByType("navigation")[0]; // which some browsers keep to themselves
+    const came = Date.now() - (way ? performance.now() - way.responseStart : 0);
     wrong = came - 1000 * Number(form.dataset.now);
     if (Math.abs(wrong) < 5000) wrong = 0; // the page was under way for as long
     const shown = document.querySelector("[data-foreseen]");
