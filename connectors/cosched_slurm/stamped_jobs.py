@@ -23,9 +23,9 @@ __all__ = ["with_stamped_names"]
 def with_stamped_names(
     rows: Iterable[Mapping[str, Any]], folders: SlurmAttemptFolders, attempts_of: Callable[[str], Sequence[str]]
 ) -> list[Mapping[str, Any]]:
-    """Return jobs, those with the comment that they had whose attempts' stamps have their numbers.
+    """Return the jobs; each that an attempt's stamps name has the comment again that cosched gave it.
 
-    The number tells them from jobs that an attempt's own program has submitted from its folder.
+    Stamps hold the job's number, which a job that the attempt's own program has submitted from its folder has not.
 
     Args:
         rows: jobs in Slurm's JSON of any version.
