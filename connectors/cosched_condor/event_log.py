@@ -6,7 +6,6 @@ after a restart. HTCondor writes a job's events into the log named at its submis
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 import time
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
+
+import structlog
 
 from cosched.connector import JobReport, JobState
 from cosched_condor.job_ads import SUBMITTED_ON_HOLD, CondorProcess, attempt_report, host_of_slot
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["EventLogFiles", "EventLogReader", "submit_note"]
+
+_log = structlog.get_logger("cosched.condor")
 
 # Numbers of events, as HTCondor's manual lists them under "Job Event Log Codes".
 _SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
@@ -68,11 +71,14 @@ class EventLogReader:
         """Handle events, oldest first, and return a report for each change of an attempt."""
         reports = []
         for event in events:
-            # One that was not written whole, as on a full disk, may lack what it should have.
-            with contextlib.suppress(KeyError, ValueError, TypeError, IndexError):
+            try:
                 report = self._apply(event)
-                if report is not None:
-                    reports.append(report)
+            except (KeyError, ValueError, TypeError, IndexError):
+                # One that was not written whole, as on a full disk, may lack what it should have.
+                _log.warning("event cannot be read", log=event.get("Log"), cluster=event.get("Cluster"), exc_info=True)
+                continue
+            if report is not None:
+                reports.append(report)
         return reports
 
     def has_live_jobs(self, log: str) -> bool:

@@ -57,7 +57,14 @@ from cosched.api.documents import (
     WorkersView,
 )
 from cosched.api.documents.tasks import FINAL_STATES
-from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, foreign_answer, segment
+from cosched.client.http_caller import (
+    RESTART_PATIENCE,
+    ApiCaller,
+    LostAnswerError,
+    decode_document,
+    foreign_answer,
+    segment,
+)
 from cosched.connector.jobs import Output
 from cosched.errors import SystemFault
 
@@ -68,7 +75,6 @@ __all__ = ["AccessCalls", "DomainCalls", "LibraryCalls", "TaskCalls"]
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between looks at tasks that are waited for
-_PATIENCE = 60.0  # seconds that the daemon may be away while tasks are waited for
 
 
 class TaskCalls(ApiCaller):
@@ -253,7 +259,7 @@ class TaskCalls(ApiCaller):
             try:
                 found |= {task_id: self.task(task_id) for task_id in waiting}
             except SystemFault:
-                if time.monotonic() > answered + _PATIENCE:
+                if time.monotonic() > answered + RESTART_PATIENCE:
                     raise
             else:
                 answered = time.monotonic()

@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-__all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "foreign_answer", "segment"]
+__all__ = [
+    "RESTART_PATIENCE",
+    "ApiCaller",
+    "LostAnswerError",
+    "NotRunningError",
+    "decode_document",
+    "foreign_answer",
+    "segment",
+]
+
+RESTART_PATIENCE = 60.0
+"""Seconds that the daemon may be away, as while it is started again, for those that wait for what it tells."""
 
 
 _T = TypeVar("_T")

@@ -22,6 +22,7 @@ from cosched.api.runtimes import parse_runtime
 from cosched.client import Client
 from cosched.client.configured_address import configured_address
 from cosched.client.dask_commands import dask_command, dask_worker_command
+from cosched.client.http_caller import RESTART_PATIENCE
 from cosched.dask.control import END, WISH
 from cosched.dask.tls_files import ClusterTlsFiles, split_address
 from cosched.durations import parse_duration
@@ -36,7 +37,6 @@ _LOOK_AGAIN = 0.5  # seconds
 _SIGN_OF_LIFE = 20_000  # milliseconds between two
 _MOST_HOSTS = 10_000
 _PATIENCE_AT_EXIT = 10.0  # seconds
-_PATIENCE_WITH_DAEMON = 60.0  # seconds that it may be away while a cluster waits for hosts
 _FINAL = ("completed", "failed", "cancelled")
 _OPEN: weakref.WeakSet[CoschedCluster] = weakref.WeakSet()  # those that this process has to end
 
@@ -160,7 +160,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
                 told = await asyncio.to_thread(self._ask, self._address)
                 heard = time.monotonic()
             except SystemFault:
-                if time.monotonic() - heard > _PATIENCE_WITH_DAEMON:
+                if time.monotonic() - heard > RESTART_PATIENCE:
                     raise
                 told = ""
             if told:

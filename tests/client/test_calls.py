@@ -130,7 +130,7 @@ def test_waiting_outlasts_a_restart_of_the_daemon(tmp_path: Path, monkeypatch: p
         threading.Timer(0.2, client.cancel, [task]).start()
         assert client.wait([task], timeout=60)[0].state == "cancelled"
         assert asked[0] > 3
-        monkeypatch.setattr("cosched.client.calls._PATIENCE", 0.0)
+        monkeypatch.setattr("cosched.client.calls.RESTART_PATIENCE", 0.0)
         asked[0], other = 0, client.submit(HALVING).id
         with pytest.raises(NotRunningError):
             client.wait([other])

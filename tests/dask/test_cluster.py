@@ -49,7 +49,7 @@ def test_a_cluster_that_waits_for_hosts_outlasts_a_daemon_that_is_started_again(
 ) -> None:
     """It was given up with the first answer that did not come, and its task stayed: nobody was there to cancel it."""
     monkeypatch.setattr("cosched.dask.cluster._LOOK_AGAIN", 0.01)
-    monkeypatch.setattr("cosched.dask.cluster._PATIENCE_WITH_DAEMON", patience)
+    monkeypatch.setattr("cosched.dask.cluster.RESTART_PATIENCE", patience)
     said: list[str | SystemFault] = [
         "17",
         "",

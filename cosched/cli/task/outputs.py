@@ -14,13 +14,13 @@ from cosched.api.documents.tasks import FINAL_STATES, TaskDetail
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json
 from cosched.client import Client
+from cosched.client.http_caller import RESTART_PATIENCE
 from cosched.errors import SystemFault, UserError
 
 __all__ = ["output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
-_PATIENCE = 60.0  # seconds that the daemon may be away while output is followed
 
 
 def output_command(stream: str) -> Callable[..., None]:
@@ -92,7 +92,7 @@ def _output_parts(
                 asked = asked or last
             output = client.output(task_id, stream, rank=rank, attempt=asked, offset=offset, limit=_PART)
         except SystemFault:
-            if not answered or time.monotonic() > answered + _PATIENCE:
+            if not answered or time.monotonic() > answered + RESTART_PATIENCE:
                 raise
             time.sleep(_LOOK)
             continue
