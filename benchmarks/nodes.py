@@ -4,9 +4,9 @@ Made-up queues: cores 1 to 64 of a node, run times 1 to 60 minutes evenly drawn;
 "vectors": also 0.5 to 4 GiB for each core (the node has 4) and one in seven with 1 to 4 of 4 GPUs; "moldable": 4, 8, 16
 or 32 cores by Amdahl's law with a serial part of 1 to 20 %. All tasks wait at the origin. Processor time of one core.
 "decodes": complete plans judged each second. "first": the best of the heuristics' plans. Makespans are divided by the
-lower bound; every schedule is checked. CP-SAT (60 s of two cores, processor time) has a cumulative constraint for
-each node and resource; beside it stands what the search has after 10 s. `--real condor|slurm` is another benchmark, on
-a real pool: see `benchmarks.nodes_real`.
+lower bound, and nothing else is looked for; every schedule is checked. CP-SAT (60 s of two cores, processor time) has a
+cumulative constraint for each node and resource; beside it stands what the search has after 10 s. `--real condor|slurm`
+is another benchmark, on a real pool: see `benchmarks.nodes_real`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.kernels.objective import packing_kernel
 from cosched.scheduling.objective.objective import measure
-from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.packing import Packing
 from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.problem import Problem
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _CORES, _MEMORY, _GPUS = 64, 256 * 1024, 4
 _WIDTHS = np.array([1, 2, 4, 8, 16, 32, 64])
 _PLANS = 40
+_MAKESPAN = ObjectiveName.MAKESPAN.weights
 
 
 def main() -> None:
@@ -71,7 +72,7 @@ def main() -> None:
 
 def _measured(problem: Problem) -> tuple[float, float, float]:
     """Return decodes a second, and makespan ÷ bound at first and after a second."""
-    search = GeneticSearch(problem)
+    search = GeneticSearch(problem, _MAKESPAN)
     assert problem.packing is not None, "nodes are shared"
     draw, tables = np.random.default_rng(1), packing_kernel.tabulate(problem, Weights(), 1.0)
     orders = np.array([draw.permutation(len(problem.tasks)) for _ in range(_PLANS)])
@@ -86,7 +87,7 @@ def _measured(problem: Problem) -> tuple[float, float, float]:
 
 def _found(problem: Problem, seconds: float) -> float:
     """Return makespan ÷ bound after so many seconds of processor time."""
-    done = plan(problem, PolicyName.GENETIC, Limit(seconds, clock=time.thread_time))
+    done = plan(problem, PolicyName.GENETIC, Limit(seconds, clock=time.thread_time), weights=_MAKESPAN)
     faults = check_schedule(problem, done.schedule)
     if faults:
         raise SystemExit(f"a schedule that cannot be: {faults[0]}")

@@ -1,6 +1,6 @@
 """README's rows of figures, made from what benchmarks keep: `python -m benchmarks.readme_rows FOLDER …`.
 
-The folders `kept` beside this file and in `scheduling` have those that README and docs/scheduling.md tell of; a test
+The folders `kept` beside this file and in `scheduling` have those that README and docs/figures.md tell of; a test
 compares them with it. Of rows that take hours (faults, soak) README says what was measured when.
 """
 

@@ -1,6 +1,6 @@
 """What the figures shall come to: today's, the goal and the strongest peer's, made from the parts of a run.
 
-`python -m benchmarks.scheduling --keep FOLDER --resume` prints this table in the end; docs/scheduling.md has it of the
+`python -m benchmarks.scheduling --keep FOLDER --resume` prints this table in the end; docs/figures.md has it of the
 kept figures.
 """
 
