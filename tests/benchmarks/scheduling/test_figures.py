@@ -1,4 +1,4 @@
-"""What docs/scheduling.md says of the search is what one run has measured, and references hold."""
+"""What docs/figures.md says of the search is what one run has measured, and references hold."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _ROOT = Path(__file__).parents[3]
 _KEPT = KEPT[-1]
 
 
-def test_the_page_on_scheduling_shows_the_run() -> None:
-    page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
+def test_the_page_of_figures_shows_the_run() -> None:
+    page = (_ROOT / "docs" / "figures.md").read_text().splitlines()
     sections = kept_sections(_KEPT).values()
     shown = [line for each in sections for line in (each["heading"], *(row["line"] for row in each["rows"].values()))]
     assert [line for line in shown if line.rstrip() not in page] == []
 
 
-def test_the_page_on_scheduling_shows_the_goals() -> None:
-    page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
+def test_the_page_of_figures_shows_the_goals() -> None:
+    page = (_ROOT / "docs" / "figures.md").read_text().splitlines()
     assert [line for line in goal_table(kept_sections(_KEPT)) if line not in page] == []
 
 
