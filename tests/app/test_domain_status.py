@@ -94,7 +94,7 @@ def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(t
         here.inbox.ask(block)
         assert stuck.wait(60)
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits(max_connections=None))
-        with httpx2.Client(transport=transport, base_url="http://x", timeout=60) as client:
+        with httpx2.Client(transport=transport, base_url="http://x", timeout=240) as client:
             waiting = [pool.submit(client.get, "/api/v1/plan") for _ in range(60)]
             while here.inbox.silence() < 2:
                 threading.Event().wait(0.1)

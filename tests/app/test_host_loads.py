@@ -54,7 +54,7 @@ def test_an_answer_is_made_host_by_host_by_one_thread_and_serves_all_who_ask_mea
 
     making = threading.Thread(target=ask_until_it_is_made_anew)
     making.start()
-    assert reader.asked.acquire(timeout=60)
+    assert reader.asked.acquire(timeout=240)
     assert [service.all() is first for _ in range(100)] == [True] * 100
     reader.gate.set()
     making.join(60)

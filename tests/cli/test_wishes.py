@@ -82,7 +82,7 @@ from cosched import Client, TaskRequest
 async def main():
     with Client(os.environ["COSCHED_SERVER"]) as client:
         task = client.submit(TaskRequest(command=("/bin/true",)))
-        assert client.wait([task.id], timeout=60)[0].state == "completed"
+        assert client.wait([task.id], timeout=240)[0].state == "completed"
 asyncio.run(main())
 PY""",
     "four hosts for half an hour": """

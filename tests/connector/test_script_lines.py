@@ -29,7 +29,7 @@ def launch(*command: str, **fields: Any) -> Launch:
 def run(lines: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     known = {"PATH": "/usr/bin:/bin", "COSCHED_RANK": "3", **environment}
     return subprocess.run(
-        ["/bin/sh", "-c", lines], cwd=folder, env=known, capture_output=True, text=True, check=False, timeout=60
+        ["/bin/sh", "-c", lines], cwd=folder, env=known, capture_output=True, text=True, check=False, timeout=240
     )
 
 

@@ -44,7 +44,7 @@ class People:
         }
         program = prefix() / "usr" / "bin" / command[0]
         done = subprocess.run(
-            [program, *command[1:]], env=environment, capture_output=True, text=True, timeout=60, check=False
+            [program, *command[1:]], env=environment, capture_output=True, text=True, timeout=240, check=False
         )
         return done.stdout + done.stderr
 

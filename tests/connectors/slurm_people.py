@@ -60,7 +60,7 @@ class People:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         return done.stdout + done.stderr

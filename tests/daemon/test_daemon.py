@@ -90,7 +90,7 @@ def test_tasks_leave_while_the_search_keeps_dying_and_it_comes_back(site: Site) 
                 killed.add(search)
             waiting = bool(client.status().tasks["queued"])
             time.sleep(0.01)
-        assert {task.state for task in client.wait(ids, timeout=60)} == {"completed"}
+        assert {task.state for task in client.wait(ids, timeout=240)} == {"completed"}
         assert killed
         until(lambda: search_of(site.pid) not in (None, *killed))
         assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
@@ -142,7 +142,7 @@ def test_a_daemon_that_is_killed_leaves_no_search_behind(site: Site) -> None:
 
 def test_two_daemons_never_work_on_one_state(site: Site) -> None:
     command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(site.config)]
-    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    second = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert second.returncode == 2
     assert "another cosched runs with" in second.stderr
     with site.client() as client:
@@ -167,7 +167,7 @@ def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
         site.stop()
         site.start()
         gate.touch()
-        (done,) = client.wait([task.id], timeout=60)
+        (done,) = client.wait([task.id], timeout=240)
         assert (done.state, [attempt.uuid for attempt in done.tries]) == ("completed", [attempt])
 
 
@@ -298,7 +298,7 @@ def test_a_daemon_goes_on_after_a_mistake_and_keeps_a_recording_that_replays_it(
         assert "ZeroDivisionError" in fault
         until(lambda: _accepts(client, first))
         ids = [task.id for task in first]
-        assert {task.state for task in client.wait(ids, timeout=60)} == {"completed"}
+        assert {task.state for task in client.wait(ids, timeout=240)} == {"completed"}
         assert site.pid == daemon
         assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
         (kept,) = (site.folder / "state").rglob("mistake-*.jsonl")

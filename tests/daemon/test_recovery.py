@@ -196,7 +196,7 @@ def _echo(site: Site, word: str) -> str:
     """Run a task that writes a word, check that this is its output, and return its identifier."""
     with site.client() as client:
         task = client.submit(TaskRequest(command=("/bin/echo", word), profile=(1.0,)))
-        (ended,) = client.wait([task.id], timeout=60)
+        (ended,) = client.wait([task.id], timeout=240)
         assert ended.state == "completed"
         until(lambda: (found := client.output(task.id)) is not None and found.data == f"{word}\n".encode())
         return task.id

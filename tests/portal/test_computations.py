@@ -98,7 +98,7 @@ def serving(slow: Slow, folder: Path, turns: float = 60.0, **limits: Any) -> Ite
 
 def client_of(path: str, name: str = "ann") -> httpx2.Client:
     transport = httpx2.HTTPTransport(uds=path)
-    return httpx2.Client(transport=transport, base_url="http://localhost", headers={"X-Name": name}, timeout=60)
+    return httpx2.Client(transport=transport, base_url="http://localhost", headers={"X-Name": name}, timeout=240)
 
 
 def asking(path: str, name: str = "ann", *, to: str = DRY_RUN, what: object = TASK) -> socket.socket:
@@ -117,7 +117,7 @@ def test_dry_runs_of_one_user_leave_everybody_else_threads(tmp_path: Path) -> No
     with serving(slow, tmp_path, patience=60.0) as path, ExitStack() as stack:
         for _ in range(44):
             stack.enter_context(asking(path))
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path, "bob") as bob:
             assert bob.get("/api/v1/status").status_code == 200
             assert bob.post("/api/v1/tasks", json=TASK).status_code == 201
@@ -135,7 +135,7 @@ def test_long_submissions_of_one_user_leave_everybody_else_threads(tmp_path: Pat
     with serving(slow, tmp_path) as path, ExitStack() as stack:
         for _ in range(44):
             stack.enter_context(asking(path, to=to, what=what))
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path, "bob") as bob:
             assert bob.post("/api/v1/tasks", json=[TASK] * 200).status_code == 201
             assert not slow.began.acquire(blocking=False)  # the others of the user wait for the first
@@ -145,7 +145,7 @@ def test_long_submissions_of_one_user_leave_everybody_else_threads(tmp_path: Pat
 def test_a_second_long_submission_of_a_user_is_refused_for_a_while(tmp_path: Path) -> None:
     slow = Slow(submits_slowly=True)
     with serving(slow, tmp_path, turns=0.05) as path, asking(path, to="/api/v1/tasks", what=[TASK] * 200):
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path) as ann:
             refused = ann.post("/api/v1/tasks", json=[TASK] * 200)
         slow.released.set()
@@ -157,16 +157,16 @@ def test_a_computation_ends_when_its_client_goes(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path) as path:
         connection = asking(path)
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         connection.close()
-        assert slow.ended.acquire(timeout=60)
+        assert slow.ended.acquire(timeout=240)
     assert slow.reasons == ["nobody waits for the answer any more: ask again"]
 
 
 def test_a_computation_ends_with_the_daemon(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path) as path, asking(path) as connection:
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         slow.feed.close()
         assert connection.recv(4096).startswith(b"HTTP/1.1 503")
     assert slow.reasons == ["cosched is ending: try again when it is back"]
@@ -175,7 +175,7 @@ def test_a_computation_ends_with_the_daemon(tmp_path: Path) -> None:
 def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path, patience=0.05) as path, asking(path):
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path) as ann:
             refused = ann.post(DRY_RUN, json=TASK)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
@@ -187,7 +187,7 @@ def test_submissions_that_take_long_to_predict_pass_the_gate_of_dry_runs(tmp_pat
     """Tunable tasks kept threads of submissions, as many as a user sent."""
     slow = Slow()
     with serving(slow, tmp_path, patience=0.05) as path, asking(path), client_of(path) as ann:
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         tunable = {"application": "tunable"}
         refused = ann.post("/api/v1/tasks", json=tunable)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
@@ -224,7 +224,7 @@ def test_a_curve_waits_for_its_users_dry_run(tmp_path: Path) -> None:
     """Asked for again and again, curves delayed others' submissions by up to 13 s."""
     slow = Slow()
     with serving(slow, tmp_path, patience=0.05) as path, asking(path):
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path) as ann:
             refused = ann.get("/api/v1/models/applications/jacobi/curves")
         slow.released.set()
@@ -234,12 +234,12 @@ def test_a_curve_waits_for_its_users_dry_run(tmp_path: Path) -> None:
 def test_computations_of_all_users_are_bounded(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path, threads=1, patience=0.05) as path, asking(path):
-        assert slow.began.acquire(timeout=60)
+        assert slow.began.acquire(timeout=240)
         with client_of(path, "bob") as bob:
             refused = bob.post(DRY_RUN, json=TASK)
             assert (refused.status_code, "others' predictions" in refused.json()["detail"]) == (429, True)
             slow.released.set()
-            assert slow.ended.acquire(timeout=60)
+            assert slow.ended.acquire(timeout=240)
 
 
 def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def wire(echo: Echo) -> Iterator[Wire]:
 
 
 def a_connection(wire: Wire) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", wire.port), timeout=60)
+    return socket.create_connection(("127.0.0.1", wire.port), timeout=240)
 
 
 def said(connection: socket.socket) -> bytes:

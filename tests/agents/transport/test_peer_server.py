@@ -62,7 +62,7 @@ def test_without_a_certificate_nobody_is_heard(server: PeerServer) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     with (
-        socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain,
+        socket.create_connection(("127.0.0.1", server.port), timeout=240) as plain,
         context.wrap_socket(plain) as connection,
         pytest.raises((ssl.SSLError, ConnectionError)),  # with TLS 1.3 the refusal comes when something is read
     ):
@@ -167,7 +167,7 @@ def test_a_letter_that_cosched_fails_on_is_refused_and_counted(a: Identity, b: I
 
 def test_size_is_looked_at_before_a_byte_is_read(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
     context = tls.client_context(a.certificate, a.key, b.certificate.read_text())
-    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=60)
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=240)
     connection.putrequest("POST", "/letters")
     connection.putheader("Content-Length", str(MAX_DOCUMENT_BYTES + 1))
     connection.endheaders()

@@ -83,7 +83,7 @@ def test_who_goes_on_saying_a_little_is_not_listened_to_for_ever() -> None:
 
     talker = threading.Thread(target=drip)
     talker.start()
-    one.settimeout(60)
+    one.settimeout(240)
     try:
         with one, pytest.raises(TimeoutError, match=r"longer than 0\.3 s"), time_limit(one, 0.3):
             listen(one)
@@ -100,7 +100,7 @@ def listen(connection: socket.socket) -> None:
 def test_a_neighbour_whose_answer_drips_is_given_up(server: PeerServer, a: Identity, b: Identity) -> None:
     context = tls.client_context(a.certificate, a.key, b.certificate.read_text())
     with Wire(server.port) as wire:
-        assert call_peer(b.entry(wire.port), context, "GET", "/ping", timeout=60).body == b"b"
+        assert call_peer(b.entry(wire.port), context, "GET", "/ping", timeout=240).body == b"b"
         wire.drip = 0.02  # every byte well within the timeout, and thousands of them
         with pytest.raises(TimeoutError):
             call_peer(b.entry(wire.port), context, "GET", "/ping", timeout=0.3)
@@ -109,7 +109,7 @@ def test_a_neighbour_whose_answer_drips_is_given_up(server: PeerServer, a: Ident
 def test_a_stranger_who_drips_is_shut_out(server: PeerServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.agents.transport.tls.SILENCE_TIMEOUT", 0.5)
     with (
-        socket.create_connection(("127.0.0.1", server.port), timeout=60) as stranger,
+        socket.create_connection(("127.0.0.1", server.port), timeout=240) as stranger,
         pytest.raises(ConnectionError),
     ):
         drip_a_greeting(stranger)

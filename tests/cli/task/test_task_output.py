@@ -41,7 +41,7 @@ def _ended(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run(["task", "submit", "--json", *words]) == 0
     task: str = json.loads(capsys.readouterr().out)["id"]
     with site.client() as client:
-        client.wait([task], timeout=60)
+        client.wait([task], timeout=240)
     return task
 
 

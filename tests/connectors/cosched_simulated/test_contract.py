@@ -31,7 +31,7 @@ def play() -> Iterator[Callable[[Path | str], None]]:
             assert player.stdout.readline() == "\n"
 
         yield tell
-        player.communicate(timeout=60)
+        player.communicate(timeout=240)
     assert player.returncode == 0
 
 

@@ -202,5 +202,5 @@ def _cut_off(bench: Bench, launch: Launch) -> None:
         [sys.executable, "-c", _CUT_OFF, connector._settings.schedd, described.text, *items],
         env=dict(environment),
         check=True,
-        timeout=60,
+        timeout=240,
     )

@@ -13,6 +13,7 @@ from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.node_size import WHOLE, NodeSize
 from tests.testbed.slurm.cluster import SlurmCluster
 from tests.testbed.slurm.install import SUITE
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +116,7 @@ def test_a_job_that_slurm_does_not_start_waits_again(site: AdoptingSite) -> None
     )
     job = site.submit(_PLANNED, "--licenses=scarce:1")
     task = site.task_of(job, lambda task: task.state == "queued" and "Licenses" in task.reason)
-    assert site.people.shown(job, "ReqNodeList") == "(null)"
+    until(lambda: site.people.shown(job, "ReqNodeList") == "(null)")  # the task waits first, then Slurm is told
     site.people.by_nobody("scancel", job)
     site.cluster.tool("scancel", taken)
     site.task_of(job, lambda ended: ended.state == "cancelled" and ended.id == task.id)

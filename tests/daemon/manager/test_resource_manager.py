@@ -126,7 +126,7 @@ class Told:
             self.events.put(event)
 
     def next(self) -> Event:
-        return self.events.get(timeout=60)
+        return self.events.get(timeout=240)
 
 
 @contextmanager
@@ -196,7 +196,7 @@ def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, 
 def test_a_manager_that_takes_no_jobs_is_named_until_it_takes_one() -> None:
     full = ConnectorError("no space left in the spool", transient=True)
     with manager(Scripted(submit=[full, FULL, "7.0"])) as (running, told):
-        told.hosts.get(timeout=60)
+        told.hosts.get(timeout=240)
         running.submit([(ATTEMPT, TASK)])
         assert isinstance(told.next(), SubmitFailed)
         assert running.fault == "it takes no jobs: no space left in the spool"
@@ -350,8 +350,8 @@ def test_events_are_heard_after_an_error(error: Exception) -> None:
 def test_hosts_are_watched_after_an_error_and_told_when_they_change(error: Exception) -> None:
     one, two = [Host("h1")], [Host("h2"), Host("h1")]
     with manager(Scripted(hosts=[one, error, one, two])) as (running, told):
-        assert told.hosts.get(timeout=60).hosts == (Host("h1"),)
-        assert told.hosts.get(timeout=60).hosts == (Host("h1"), Host("h2"))
+        assert told.hosts.get(timeout=240).hosts == (Host("h1"),)
+        assert told.hosts.get(timeout=240).hosts == (Host("h1"), Host("h2"))
         assert running.fault == ""
     assert told.hosts.empty()
 
@@ -432,7 +432,7 @@ def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> Non
         event = told.next()
         assert isinstance(event, JobReported)
         assert event.report == found(JobState.RUNNING)
-        assert told.hosts.get(timeout=60).hosts
+        assert told.hosts.get(timeout=240).hosts
 
 
 def test_hosts_without_a_class_of_the_managers_are_of_the_domains() -> None:
@@ -443,7 +443,7 @@ def test_hosts_without_a_class_of_the_managers_are_of_the_domains() -> None:
     running = ResourceManager(connector, told.post, Clock(), list, times, hardware="node_a")
     running.start()
     try:
-        told.hosts.get(timeout=60)
+        told.hosts.get(timeout=240)
         running.submit([(replace(ATTEMPT, hosts=("h1", "h2"), count=2), TASK)])
         told.next()
     finally:
@@ -525,7 +525,7 @@ def test_loads_are_told_when_they_change_and_owners_who_come_and_go_are_not() ->
 
     connector = Scripted(hosts=[[Host("h1", owner_takes=part)] for part in (0.0, 1.0, 0.0, 0.5, 0.0)])
     with manager(connector, looks=[look]) as (_, told):
-        first, second = told.hosts.get(timeout=60), told.hosts.get(timeout=60)
+        first, second = told.hosts.get(timeout=240), told.hosts.get(timeout=240)
     assert (first.hosts, first.loads) == ((Host("h1"),), {})
     assert (second.hosts, second.loads) == ((Host("h1"),), {"h1": load})
     assert seen[:4] == [0.0, 1.0, 0.0, 0.5]

@@ -72,12 +72,12 @@ def test_signals_to_all_of_the_daemons_processes_are_for_the_daemon_alone() -> N
     """A service manager ends all processes of a daemon at once: its log had an error of the search each time."""
     with search() as (running, told):
         ask(running)
-        assert told.plans.get(timeout=60).since == 100.0
+        assert told.plans.get(timeout=240).since == 100.0
         first = pid(running)
         for number in (signal.SIGTERM, signal.SIGINT):
             os.kill(first, number)
         ask(running, moment=200.0)
-        while told.plans.get(timeout=60).since != 200.0:
+        while told.plans.get(timeout=240).since != 200.0:
             pass
         assert (running.ended, running.pid) == (0, first)
 
@@ -85,12 +85,12 @@ def test_signals_to_all_of_the_daemons_processes_are_for_the_daemon_alone() -> N
 def test_a_search_that_dies_is_started_again_and_goes_on_with_what_it_had() -> None:
     with search() as (running, told):
         ask(running)
-        assert told.plans.get(timeout=60).since == 100.0
+        assert told.plans.get(timeout=240).since == 100.0
         first = pid(running)
         again = Told()
         running._post = lambda event: (told if pid(running) == first else again)(event)
         os.kill(first, signal.SIGKILL)
-        assert again.plans.get(timeout=60).since == 100.0  # nobody has asked anew
+        assert again.plans.get(timeout=240).since == 100.0  # nobody has asked anew
 
 
 def test_the_core_hears_that_a_search_starts_before_it_answers_and_when_it_starts_again() -> None:
@@ -100,9 +100,9 @@ def test_the_core_hears_that_a_search_starts_before_it_answers_and_when_it_start
     try:
         assert isinstance(heard.get(block=False), SearchAwaited)
         ask(running)
-        assert isinstance(heard.get(timeout=60), ScheduleImproved)
+        assert isinstance(heard.get(timeout=240), ScheduleImproved)
         os.kill(pid(running), signal.SIGKILL)
-        while isinstance(event := heard.get(timeout=60), ScheduleImproved):
+        while isinstance(event := heard.get(timeout=240), ScheduleImproved):
             pass
         assert isinstance(event, SearchAwaited)
         assert running.ended == 1
@@ -119,7 +119,7 @@ def test_a_search_that_dies_while_it_is_written_to_is_started_again() -> None:
         time.sleep(0.2)
         os.kill(first, signal.SIGKILL)
         ask(running, moment=200.0)
-        assert told.plans.get(timeout=60).since == 200.0
+        assert told.plans.get(timeout=240).since == 200.0
 
 
 def test_a_search_that_hangs_does_not_keep_the_daemon_from_ending() -> None:
@@ -135,9 +135,9 @@ def test_a_search_that_cannot_be_started_is_tried_again(monkeypatch: pytest.Monk
         with search() as (running, told):
             ask(running)
             for _ in range(3):  # the core hears of each try
-                told.starts.get(timeout=60)
+                told.starts.get(timeout=240)
             patch.undo()
-            assert told.plans.get(timeout=60).since == 100.0
+            assert told.plans.get(timeout=240).since == 100.0
 
 
 def test_modules_where_the_daemon_was_started_are_not_taken_for_pythons_own(
@@ -150,7 +150,7 @@ def test_modules_where_the_daemon_was_started_are_not_taken_for_pythons_own(
     with search(exact=60.0 if partner else 0.0) as (running, told):
         asked = three_tasks()
         running.plan(asked.time, asked.problem, asked.plan)
-        assert told.plans.get(timeout=60).makespan == 11.0
+        assert told.plans.get(timeout=240).makespan == 11.0
         while partner and told.plans.get(timeout=300).bound < 11.0:  # it has a process of its own
             pass
         assert running.ended == 0

@@ -46,7 +46,7 @@ def _port(site: Site) -> str:
 def _chief(site: Site) -> httpx2.Client:
     """Return a client of the daemon's own user, an administrator at the socket."""
     transport = httpx2.HTTPTransport(uds=site.server.removeprefix("unix:"))
-    return httpx2.Client(transport=transport, base_url="http://localhost/api/v1", timeout=60)
+    return httpx2.Client(transport=transport, base_url="http://localhost/api/v1", timeout=240)
 
 
 def _browser(site: Site, token: str = "") -> httpx2.Client:
@@ -69,10 +69,10 @@ def _peak(site: Site) -> int:
 
 def _serves(site: Site) -> None:
     """Run a task of another user's, to see that nothing stands still."""
-    assert httpx2.get(f"{_port(site)}/healthz", trust_env=False, timeout=60).text == "ok\n"
+    assert httpx2.get(f"{_port(site)}/healthz", trust_env=False, timeout=240).text == "ok\n"
     with site.client() as client:
         task = client.submit(TaskRequest(application="jacobi"))
-        (ended,) = client.wait([task.id], timeout=60)
+        (ended,) = client.wait([task.id], timeout=240)
         assert ended.state == "completed"
 
 

@@ -37,13 +37,13 @@ def test_half_open_connections_stop_neither_port_nor_socket_nor_dispatching() ->
         files = len(list(Path(f"/proc/{site.pid}/fd").iterdir())) + _MORE_FILES
         resource.prlimit(site.pid, resource.RLIMIT_NOFILE, (files, files))
         for number in range(_HALF_OPEN):
-            port = stack.enter_context(socket.create_connection(("127.0.0.1", int(found[1])), timeout=60))
+            port = stack.enter_context(socket.create_connection(("127.0.0.1", int(found[1])), timeout=240))
             local = stack.enter_context(socket.socket(socket.AF_UNIX))
             local.connect(site.server.removeprefix("unix:"))
             for each in (port, local):
                 each.send(_BEGINNINGS[number % len(_BEGINNINGS)], socket.MSG_NOSIGNAL)
-        assert httpx2.get(f"http://127.0.0.1:{found[1]}/healthz", trust_env=False, timeout=60).text == "ok\n"
+        assert httpx2.get(f"http://127.0.0.1:{found[1]}/healthz", trust_env=False, timeout=240).text == "ok\n"
         with site.client() as client:
             task = client.submit(TaskRequest(application="jacobi"))
-            (ended,) = client.wait([task.id], timeout=60)
+            (ended,) = client.wait([task.id], timeout=240)
             assert (ended.state, client.status().faults) == ("completed", ())

@@ -83,7 +83,7 @@ def serving_who_has_sent(begin: bytes, limits: ConnectionLimits) -> Iterator[soc
 
 
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=60)
+    return socket.create_connection(("127.0.0.1", port), timeout=240)
 
 
 def rest(client: socket.socket) -> bytes:
@@ -98,7 +98,7 @@ def rest(client: socket.socket) -> bytes:
 
 
 def hello(port: int) -> str:
-    answer: str = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=60).json()
+    answer: str = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=240).json()
     return answer
 
 
@@ -189,7 +189,7 @@ def test_handshakes_that_nobody_ends_keep_nobody_out(tmp_path: Path) -> None:
         half_open = [stack.enter_context(connect(port)) for _ in range(40)]
         trusted = ssl.create_default_context(cafile=str(files.certificate))
         url = f"https://localhost:{port}/hello"
-        assert httpx2.get(url, verify=trusted, trust_env=False, timeout=60).json() == "hello"
+        assert httpx2.get(url, verify=trusted, trust_env=False, timeout=240).json() == "hello"
         assert rest(half_open[0]) == b""
 
 
@@ -211,11 +211,11 @@ def test_who_has_too_many_requests_under_way_is_told_so_and_others_are_answered(
         busy = [stack.enter_context(connect(port)) for _ in range(4)]
         for client in busy:
             client.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            assert began.acquire(timeout=60)
-        refused = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=60)
+            assert began.acquire(timeout=240)
+        refused = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=240)
         assert refused.status_code == 503
         assert refused.json()["detail"].startswith("4 connections of 127.0.0.1 are open: close some")
-        other = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=("127.0.0.2", 0))
+        other = socket.create_connection(("127.0.0.1", port), timeout=240, source_address=("127.0.0.2", 0))
         with other:
             other.sendall(b"GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert rest(other).endswith(b'"hello"')
@@ -233,7 +233,7 @@ def test_a_user_at_the_unix_socket_has_so_many_connections(tmp_path: Path) -> No
         for _ in range(40):
             half_open = stack.enter_context(socket.socket(socket.AF_UNIX))
             half_open.connect(path)
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=path), base_url="http://x", timeout=60) as client:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=path), base_url="http://x", timeout=240) as client:
             assert client.get("/hello").json() == "hello"
 
 

@@ -72,7 +72,7 @@ def test_a_server_that_ends_by_itself_is_started_again(monkeypatch: pytest.Monke
     while not server.fault:
         pass
     assert "it is started again" in server.fault
-    assert httpx2.get(address, trust_env=False, timeout=60).json() == "hello"
+    assert httpx2.get(address, trust_env=False, timeout=240).json() == "hello"
     server.stop()
 
 
@@ -136,7 +136,7 @@ def endless(app: FastAPI, begin: bytes, begun: threading.Event | None = None) ->
     server = WebServer(app, [open_socket(parse_listen_address("127.0.0.1:0"))])
     server.start()
     host, _, port = server.addresses[0].rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as client:
+    with socket.create_connection((host, int(port)), timeout=240) as client:
         client.sendall(begin)
         assert begun is None or begun.wait(60)
         client.sendall(b"x" * (64 << 10) + b"x")
@@ -179,7 +179,7 @@ def test_all_requests_learn_that_the_client_has_gone() -> None:
     server = WebServer(app, [open_socket(parse_listen_address("127.0.0.1:0"))])
     server.start()
     host, _, port = server.addresses[0].rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as client:
+    with socket.create_connection((host, int(port)), timeout=240) as client:
         client.sendall(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
         assert began.wait(60)
     assert ended.wait(60)

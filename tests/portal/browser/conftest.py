@@ -74,9 +74,9 @@ def _busy_site() -> Iterator[Site]:
         sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 6000"]
         client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
         client.submit(TaskRequest(command=("/bin/false",), hosts=2))
-        client.wait(["1", "2"], timeout=60)
+        client.wait(["1", "2"], timeout=240)
         site.take_host("host16")
-        long = [TaskRequest(command=tuple(sleeps), profile=(600.0,), name=f"long {n}") for n in range(20)]
+        long = [TaskRequest(command=tuple(sleeps), profile=(3600.0,), name=f"long {n}") for n in range(20)]
         client.submit_all(
             [*long, TaskRequest(application="fft", parameters={"Scale": 100}, hosts=1, deadline=time.time() + 9999)]
         )

@@ -45,7 +45,7 @@ def test_a_command_of_several_lines_is_cloned_as_it_is(visitor: Visitor, busy: S
 
 
 def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: Site) -> None:
-    hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
+    hurried = TaskRequest(application="jacobi", parameters={"Scale": 2000}, deadline="now+1m", best_effort=True)
     with busy.client() as client:
         task = client.submit(hurried).id
         page = visitor.go("/schedule")
@@ -64,7 +64,7 @@ def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: S
 
 
 def test_a_late_task_is_saved_by_a_button(visitor: Visitor, busy: Site) -> None:
-    hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
+    hurried = TaskRequest(application="jacobi", parameters={"Scale": 2000}, deadline="now+1m", best_effort=True)
     with busy.client() as client:
         task = client.submit(hurried).id
         page = visitor.go(f"/tasks/{task}")

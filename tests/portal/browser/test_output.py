@@ -56,7 +56,7 @@ def test_a_failed_task_opens_with_why_and_its_last_errors(visitor: Visitor, busy
     said = f"{steps}; printf '\\n\\033[31mno such mesh\\033[0m\\n' >&2; exit 3"
     with busy.client() as client:
         task = client.submit(TaskRequest(command=("/bin/sh", "-c", said))).id
-        client.wait([task], timeout=60)
+        client.wait([task], timeout=240)
         page = visitor.go(f"/tasks/{task}")
         assert page.inner_text(".failure h2") == "Exit code 3"
         assert page.inner_text(".failure pre") == "step 9\nno such mesh"

@@ -132,7 +132,7 @@ def come_to_life(site: Site, known: People) -> Shown:
         "anna",
         TaskRequest(command=("/usr/bin/python3", "-c", _SOLVER), profile=(1100.0, 700.0), hosts=1, name="protein 2lyz"),
     )
-    known.users["ben"].wait([failed], timeout=60)
+    known.users["ben"].wait([failed], timeout=240)
     site.take_host("host11")
     until = time.time() + 3000
     known.administrator.reserve(ReservationRequest(hosts=("host14", "host15"), end=until, name="new memory"))

@@ -91,7 +91,7 @@ def test_a_stream_ends_with_its_credential(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(events, "_RECHECK", 0.01)
     with serving(tmp_path) as (_, address), ExitStack() as stack:
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"))
-        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=60))
+        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=240))
         made = client.post("/tokens", json={}).json()
         proof = {"Authorization": f"Bearer {made['token']}"}
         stream = stack.enter_context(client.stream("GET", "/events", params={"seconds": 3600}, headers=proof))
@@ -104,7 +104,7 @@ def test_a_stream_ends_with_its_credential(tmp_path: Path, monkeypatch: pytest.M
 def test_streams_of_a_user_are_counted_and_give_their_places_back(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, address), ExitStack() as stack:
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits())
-        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=60))
+        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=240))
         streams = ExitStack()
         answers = [streams.enter_context(client.stream("GET", "/events")) for _ in range(21)]
         answer = answers[-1]

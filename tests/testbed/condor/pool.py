@@ -253,7 +253,7 @@ class CondorPool:
             env=self._environment("condor_config"),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         if done.returncode:

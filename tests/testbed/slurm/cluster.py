@@ -221,7 +221,7 @@ class SlurmCluster:
             env=self._environment(),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
         if done.returncode:

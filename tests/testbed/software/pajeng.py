@@ -30,5 +30,5 @@ def dump(trace: Path) -> tuple[str, str]:
     """
     environment = {**os.environ, "LD_LIBRARY_PATH": library_path(prefix())}
     command = [prefix() / "usr/bin/pj_dump", trace]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=240)
     return done.stdout, done.stderr

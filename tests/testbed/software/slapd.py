@@ -115,7 +115,7 @@ def _wait(server: subprocess.Popen[bytes], running: Directory) -> None:
 
 def _run(program: str, *arguments: str) -> str:
     command = [str(prefix() / program), *arguments]
-    return subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True, timeout=240).stdout
 
 
 def _environment() -> dict[str, str]:
