@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["Host", "HostShare"]
 
@@ -47,6 +51,7 @@ class Host:
             of the manager are no owner.
         unparted: whether one job has all of it, whatever it asks for, although hosts are shared: a static slot.
         cluster: name of the hosts (a site, a switch) between which communication is quick; empty where nobody says.
+        partitions: the manager's partitions that it is in, sorted; empty where the manager has none.
     """
 
     name: str
@@ -62,6 +67,7 @@ class Host:
     owner_takes: float = 0.0
     unparted: bool = False
     cluster: str = ""
+    partitions: tuple[str, ...] = ()
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""
@@ -70,3 +76,7 @@ class Host:
             and (self.cores is None or cores <= self.cores)
             and (self.gpus is None or gpus <= self.gpus)
         )
+
+    def takes_jobs_of(self, partitions: Collection[str]) -> bool:
+        """Return whether a job may run on it that is to run in one of these partitions; () for any."""
+        return not (partitions and self.partitions) or not set(partitions).isdisjoint(self.partitions)

@@ -285,6 +285,7 @@ class AdoptableJob:
         fault: why options or parameters cannot be read; empty where they can.
         hosts: how many it may have, "2-8"; empty where the manager's own jobs have one host.
         needs: what it takes of each host; 0 for what is not known.
+        partition: the manager's partitions in one of which it is to run, joined by commas; empty where there are none.
         begin: epoch seconds before which its user does not want it to begin; None where he does not care.
         held: whether its user holds it.
         running: whether it runs.
@@ -303,6 +304,7 @@ class AdoptableJob:
     fault: str = ""
     hosts: str = ""
     needs: HostShare = field(default_factory=HostShare)
+    partition: str = ""
     begin: float | None = None
     held: bool = False
     running: bool = False

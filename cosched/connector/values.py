@@ -68,6 +68,11 @@ class NativeDescription:
     settings: dict[str, str] = field(default_factory=dict)
     script: str = ""
 
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Return the manager's partitions in one of which the job is to run; () where it names none."""
+        return tuple(name for name in self.settings.get("partition", "").split(",") if name)
+
 
 def check_native_description(native: NativeDescription) -> None:
     """Refuse settings that could hide other ones.

@@ -91,7 +91,7 @@ class CoreState:
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         # Live tasks that are out of the ordinary in some way: as long as there are none, plans leave that way out.
         self._prioritised: set[str] = set()
-        self._demanding: set[str] = set()  # they name memory, cores or GPUs
+        self._demanding: set[str] = set()  # they name memory, cores, GPUs or partitions
         self._bounded: set[str] = set()  # of arrays with a limit
         self._choosing: set[str] = set()  # with alternatives
         self._licensed: dict[str, None] = {}  # keeps its order
@@ -170,7 +170,7 @@ class CoreState:
 
     @property
     def demanding(self) -> bool:
-        """Return whether any live task says what it needs on each host; where hosts are shared all do."""
+        """Return whether any live task may run on some hosts alone; where hosts are shared all say what they need."""
         return self.hosts.shared or bool(self._demanding)
 
     @property
@@ -429,7 +429,7 @@ class CoreState:
             self.elastic[task.id] = None
         if before is None or before.spec is not task.spec:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
-            (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
+            (self._demanding.add if task.spec.chooses else self._demanding.discard)(task.id)
             (self._bounded.add if task.spec.array_at_most else self._bounded.discard)(task.id)
             (self._choosing.add if task.alternatives else self._choosing.discard)(task.id)
             if task.spec.licences:

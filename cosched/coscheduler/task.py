@@ -86,6 +86,7 @@ class TaskSpec:
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
         elastic: what its workers are, where it may change its hosts while it runs; None: it may not.
+        partitions: the manager's partitions in one of which it is to run, as its user's own file says; () for any.
     """
 
     name: str
@@ -125,6 +126,7 @@ class TaskSpec:
     program_digest: str = ""
     adopted: str = ""
     elastic: Elastic | None = None
+    partitions: tuple[str, ...] = ()
 
     @property
     def ranged(self) -> bool:
@@ -135,6 +137,11 @@ class TaskSpec:
     def needs(self) -> tuple[int, int, int]:
         """Return what it needs on each host: memory, cores, GPUs."""
         return self.memory, self.cores, self.gpus
+
+    @property
+    def chooses(self) -> bool:
+        """Return whether it may run on some hosts and not on others, by what they have or by their partitions."""
+        return any(self.needs) or bool(self.partitions)
 
     def taking(self, chosen: Alternative) -> TaskSpec:
         """Return the request with what an alternative takes of each host."""

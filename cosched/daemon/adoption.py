@@ -270,7 +270,8 @@ def _request(job: AdoptableJob, manager: str) -> TaskRequest:
         application=options.get("application", ""),
         parameters=dict(job.parameters),
         command=job.command,
-        native=NativeDescription(manager),  # its program stands in the job, beside an application, too
+        # Its program stands in the job, beside an application, too.
+        native=NativeDescription(manager, {"partition": job.partition} if job.partition else {}),
         deadline=_deadline(job),
         begin=job.begin,
         profile=_profile(job),

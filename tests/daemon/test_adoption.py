@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from cosched.api.documents import TaskRequest
+
+
+def _job(key: str, partition: str = "") -> AdoptableJob:
+    return AdoptableJob(key, key, "ann", 1.0, ("/bin/true",), options={"deadline": "now+2h"}, partition=partition)
+
 
 class Queue:
     """Jobs that wait; those that are let go are noted."""
@@ -40,17 +46,19 @@ class Submissions:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.requests: list[TaskRequest] = []
 
-    def adopt(self, _principal: object, _request: Callable[[], object], key: str) -> Any:
+    def adopt(self, _principal: object, request: Callable[[], TaskRequest], key: str) -> Any:
         self.asked.append(key)
         if key == "odd":
             raise KeyError(key)
+        self.requests.append(request())
         return SimpleNamespace(id="1", status=SimpleNamespace(state=TaskState.QUEUED))
 
 
 def test_a_job_that_cosched_makes_a_mistake_with_is_let_go_and_the_others_are_adopted(tmp_path: Path) -> None:
     """Its lease was renewed with all others', so that it never ran, and no job after it was adopted."""
-    queue = Queue(*(AdoptableJob(key, key, "ann", 1.0, ("/bin/true",)) for key in ("odd", "plain")))
+    queue = Queue(*(_job(key) for key in ("odd", "plain")))
     submissions = Submissions()
     core = SimpleNamespace(ask=lambda _question: {}, now=lambda: 1.0)
     adopter = Adopter(
@@ -60,6 +68,22 @@ def test_a_job_that_cosched_makes_a_mistake_with_is_let_go_and_the_others_are_ad
     assert (queue.abandoned, submissions.asked) == (["odd"], ["odd", "plain"])
     adopter.look()
     assert submissions.asked == ["odd", "plain", "plain"]
+
+
+def test_a_job_is_planned_in_its_partition(tmp_path: Path) -> None:
+    partitions = {"7#1": "", "8#1": "long,short"}
+    jobs = [_job(key, partition) for key, partition in partitions.items()]
+    submissions = Submissions()
+    core = SimpleNamespace(ask=lambda _question: {}, now=lambda: 1.0)
+    Adopter(
+        cast("Any", Queue(*jobs)),
+        cast("Any", core),
+        cast("Any", submissions),
+        lambda _attempt: None,
+        60.0,
+        tmp_path / "seen",
+    ).look()
+    assert [request.native.partitions for request in submissions.requests if request.native] == [(), ("long", "short")]
 
 
 def test_a_job_that_is_held_and_marked_for_another_attempt_is_held_here_too(tmp_path: Path) -> None:

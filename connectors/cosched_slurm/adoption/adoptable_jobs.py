@@ -117,6 +117,7 @@ def adoptable_job(job: NotedJob, leases: Sequence[int], report: JobReport | None
         },
         fault=fault,
         needs=requested_share(row),
+        partition=str(row.get("partition") or ""),
         hosts="1" if not note[4] else note[4] if note[5] in ("", note[4]) else f"{note[4]}-{note[5]}",
         begin=begin if begin > float(note[1]) else None,
         held=job.state is JobState.HELD or later,

@@ -82,6 +82,7 @@ def cluster_hosts(
     foreign: Mapping[str, ForeignClaim] | None = None,
     own: NodeReservation | None = None,
     clusters: Mapping[str, str] | None = None,
+    closed: str = "",
 ) -> list[Host]:
     """Return the hosts, sorted by name.
 
@@ -92,6 +93,7 @@ def cluster_hosts(
         foreign: claims of foreign jobs, by node.
         own: reservation whose nodes count; None for all, where nodes of others' reservations take no jobs.
         clusters: name of each node's cluster, of those that have one.
+        closed: why the partition takes no jobs for now; empty where it does.
 
     Raises:
         ConnectorError: no node is in the partition.
@@ -106,7 +108,7 @@ def cluster_hosts(
             continue
         if own is not None and name not in own.nodes:
             continue
-        reason = _why_unavailable(row, own)
+        reason = _why_unavailable(row, own) or closed
         features = node_features(row)
         claim = None if reason else (foreign or {}).get(name)
         words_for = reason if claim is None else claim.reason
@@ -122,6 +124,7 @@ def cluster_hosts(
             gpus=gpu_count(row.get("gres")),
             others=HostShare() if claim is None else claim.share,
             cluster=(clusters or {}).get(name, ""),
+            partitions=tuple(sorted(node_partitions(row))),
         )
     return [found[name] for name in sorted(found)]
 

@@ -38,6 +38,7 @@ __all__ = [
     "check_deadline_can_be_met",
     "check_licences",
     "check_needs",
+    "check_partitions",
     "check_predecessors",
     "earliest_end",
     "offered_notice",
@@ -117,6 +118,23 @@ def check_needs(task: Task, domain: DomainState) -> None:
             f"{hosts} {share_text(HostShare(*spec.needs))} for a job, and the task needs that on {least:g}: "
             f"ask for less ({most})"
         )
+
+
+def check_partitions(task: Task, domain: DomainState) -> None:
+    """Refuse a task whose own file sends it to a partition in which there are too few of the domain's hosts.
+
+    Where nobody predicts it the manager chooses its hosts, in whatever partition.
+    """
+    asked, least = task.spec.partitions, fewest_hosts(task)
+    able = sum(host.takes_jobs_of(asked) for host in domain.sizes)
+    if task.profile is None or not asked or not domain.sizes or able >= least:
+        return
+    hosts = "no host of this domain is" if not able else f"only {plural(able, 'host')} of this domain are"
+    there = ", ".join(sorted({name for host in domain.sizes for name in host.partitions}))
+    raise UserError(
+        f"{hosts} in the partition {' or '.join(asked)[:200]}, and its file asks for {least:g} there: name another, "
+        f"or none (partitions of this domain's hosts: {there[:200]})"
+    )
 
 
 def within_reach(request: TaskRequest, domain: DomainState) -> DomainState:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
-from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs, within_reach
+from cosched.app.submission.admission import (
+    check_deadline_can_be_met,
+    check_licences,
+    check_needs,
+    check_partitions,
+    within_reach,
+)
 from cosched.app.submission.elastic_requests import (
     check_beside_workers,
     check_predicted,
@@ -204,6 +210,7 @@ class TaskValidator:
             spec = replace(task.spec, cores_range=asked.cores_range, processes=asked.processes)
             task = replace(task, spec=spec)
         check_length(task.spec)
+        check_partitions(task, domain)
         check_needs(task, domain)
         check_licences(task, domain)
         if owner and self._history is not None:
@@ -450,6 +457,7 @@ def _task(
         "licences": checked_amounts(request.licences),
         "processes": "",
         "elastic": elastic_of(request, domain),
+        "partitions": () if request.native is None else request.native.partitions,
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)

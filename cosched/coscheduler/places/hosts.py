@@ -13,7 +13,7 @@ from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.attempts.attempt import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.alternatives import Alternative
@@ -204,11 +204,12 @@ class DomainHosts:
         """Return the names of the usable hosts, sorted."""
         return list(self._up)
 
-    def offering(self, needs: tuple[int, int, int]) -> list[str]:
-        """Return the usable hosts that offer the memory, cores and GPUs of a task."""
+    def offering(self, needs: tuple[int, int, int], partitions: Collection[str] = ()) -> list[str]:
+        """Return the usable hosts that offer the memory, cores and GPUs of a task, in one of its partitions."""
+        up = [name for name in self._up if self.hosts[name].takes_jobs_of(partitions)]
         if self.shared:
-            return [name for name in self._up if HostShare(*needs).within(self._sizes[name])]
-        return [name for name in self._up if self.hosts[name].offers(*needs)]
+            return [name for name in up if HostShare(*needs).within(self._sizes[name])]
+        return [name for name in up if self.hosts[name].offers(*needs)]
 
     def classes(self) -> dict[str, str]:
         """Return the class of each host, empty where the manager does not say."""
@@ -225,7 +226,8 @@ class DomainHosts:
     def kinds(self, apart: Mapping[str, str] = _NOTHING_APART) -> tuple[dict[str, str], dict[str, Host]]:
         """Return the kind of each host, and a host of each kind.
 
-        Hosts of one kind are of one class and have the same load, and a job may have as much of one as of the other.
+        Hosts of one kind are of one class and in the same partitions, have the same load, and a job may have as much
+        of one as of the other.
 
         Args:
             apart: what sets hosts apart from others of their kinds, by host: "sun", and "sun not for 7".
@@ -241,7 +243,15 @@ class DomainHosts:
     def _plain(self, host: Host) -> Host:
         """Return the part of a host's description that no job changes."""
         size = self._sizes[host.name]
-        return Host("", host.host_class, memory=size.memory, cores=size.cores, gpus=size.gpus, unparted=host.unparted)
+        return Host(
+            "",
+            host.host_class,
+            memory=size.memory,
+            cores=size.cores,
+            gpus=size.gpus,
+            unparted=host.unparted,
+            partitions=host.partitions,
+        )
 
     @property
     def memory_per_core(self) -> int | None:
@@ -385,10 +395,10 @@ def _kind_at(kind: str, load: HostLoad | None) -> str:
 
 
 def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:
-    sizes: dict[str, dict[tuple[int, ...], int]] = {}  # class → what its hosts have → a number
+    alike: dict[str, dict[tuple[object, ...], int]] = {}  # class → what its hosts have, and where they are → a number
     kinds = {}
     for name, host in sorted(hosts.items()):
-        size = (*[-1 if each is None else each for each in (host.memory, host.cores, host.gpus)], int(host.unparted))
-        number = sizes.setdefault(host.host_class, {}).setdefault(size, len(sizes[host.host_class]))
+        what = (host.memory, host.cores, host.gpus, host.unparted, host.partitions)
+        number = alike.setdefault(host.host_class, {}).setdefault(what, len(alike[host.host_class]))
         kinds[name] = f"{host.host_class}#{number}" if number else host.host_class
     return kinds

@@ -122,11 +122,11 @@ class PlanningView:
     ) -> tuple[Mapping[str, str], Mapping[str, Host]]:
         """Return what problems call the class of each host, and a host of each kind.
 
-        There are only classes where no task says what it needs, none avoids hosts, and all hosts are dedicated.
+        There are only classes where no task says what hosts it may have, none avoids any, and all are dedicated.
 
         Args:
             avoided: hosts that waiting tasks avoid, by task.
-            by_kind: a task that is not there yet says what it needs.
+            by_kind: a task that is not there yet says what hosts it may have.
         """
         domain = self._domain
         if not (by_kind or self._state.demanding or domain.loads or avoided):

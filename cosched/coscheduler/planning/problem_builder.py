@@ -24,7 +24,7 @@ from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -207,13 +207,13 @@ class _Uncorrected(NamedTuple):
 
 
 def _offered(
-    name: str, needs: tuple[int, int, int], assumptions: PlanningAssumptions, avoided: Collection[str], *, whole: bool
+    name: str, task: Task, needs: tuple[int, int, int], assumptions: PlanningAssumptions, *, whole: bool
 ) -> bool:
     """Return whether a task can run on hosts of a kind; one that has hosts for itself takes none that are parts."""
     kind = assumptions.kinds.get(name)
     if kind is None:
         return True
-    if name in avoided:
+    if name in assumptions.avoided.get(task.id, _NONE) or not kind.takes_jobs_of(task.spec.partitions):
         return False
     is_part = kind.unparted and whole and not all(each.unparted for each in assumptions.kinds.values())
     return kind.offers(*needs) and not is_part
@@ -257,10 +257,9 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     needs = needs_on_host(task.spec, shared)
     whole = shared is not None and share_of(task.spec, shared) is None
     contends = bool(assumptions.contention) and not whole
-    avoided = assumptions.avoided.get(task.id, _NONE)
     for row, name in zip(times, classes, strict=True):
         kind = assumptions.kinds.get(name)
-        if not _offered(name, needs, assumptions, avoided, whole=whole):
+        if not _offered(name, task, needs, assumptions, whole=whole):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
@@ -283,11 +282,10 @@ def alternative_times(
     kinds = [assumptions.kinds.get(name) for name in classes]
     corrections: dict[str, Correction] = {}  # by hardware: a dozen alternatives have few
     contends = bool(assumptions.contention) and not task.spec.exclusive
-    avoided = assumptions.avoided.get(task.id, _NONE)
     for row, each in enumerate(task.alternatives):
         needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
         for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
-            if not _offered(name, needs, assumptions, avoided, whole=task.spec.exclusive):
+            if not _offered(name, task, needs, assumptions, whole=task.spec.exclusive):
                 continue
             there = each.profile.among((name if kind is None else kind.host_class,))
             correction = corrections.get(there.hardware)

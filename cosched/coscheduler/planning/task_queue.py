@@ -266,5 +266,5 @@ class TaskQueue:
 
 
 def _taken_of_hosts(task: Task) -> tuple[object, ...]:
-    """Return what a task takes of each host, on which its run times depend, too."""
-    return task.spec.needs, task.spec.exclusive, task.alternatives
+    """Return what a task takes of each host, and of which, on which its run times depend, too."""
+    return task.spec.needs, task.spec.exclusive, task.spec.partitions, task.alternatives

@@ -161,6 +161,26 @@ def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[s
         intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
+def test_a_partition_with_too_few_hosts_of_the_domain_is_refused(tmp_path: Path) -> None:
+    intake = TaskValidator(Catalogue([tmp_path]), Halving(), "fast", "slurm")
+    sizes = (Host("a", partitions=("short",)), Host("b", partitions=("long", "short")), Host("c"))
+    domain = DomainState(NOW, hosts=3, sizes=sizes[:2])
+
+    def asking(partition: str, **changes: Any) -> TaskRequest:
+        native = NativeDescription("slurm", {"partition": partition}, "#!/bin/sh\n")
+        return TaskRequest(command=("/x",), native=native, **({"profile": (9.0,)} | changes))
+
+    assert intake.task(asking("gpu,long"), domain).spec.partitions == ("gpu", "long")
+    assert intake.task(asking("gpu", profile=None), domain).spec.partitions == ("gpu",)  # the manager places it
+    assert intake.task(asking("gpu"), replace(domain, sizes=sizes)).spec.partitions == ("gpu",)
+    for request, words in (
+        (asking("gpu"), r"no host of this domain is in the partition gpu.*\(partitions of .*: long, short\)"),
+        (asking("long", profile=(None, 9.0), hosts="2"), "only 1 host of this domain .* long, and its file asks for 2"),
+    ):
+        with pytest.raises(UserError, match=words):
+            intake.task(request, domain)
+
+
 def test_a_program_that_is_launched_once_has_one_slot_or_several_whole_machines(intake: TaskValidator) -> None:
     slots = tuple(Host(f"slot{number}@m", unparted=True) for number in range(4))
     machines = (Host("a"), Host("b"))

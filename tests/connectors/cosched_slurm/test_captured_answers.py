@@ -68,9 +68,9 @@ def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> N
 def test_nodes_mean_the_same_in_every_version(version: str) -> None:
     rows = _captured(version, "nodes")
     assert cluster_hosts(rows, "all", "class-") == [
-        Host("node01", "Testbed", cores=1),
-        Host("node02", "Testbed", cores=1),
-        Host("node03", "Testbed", up=False, reason="drain: new memory", cores=1),
+        Host("node01", "Testbed", cores=1, partitions=("all",)),
+        Host("node02", "Testbed", cores=1, partitions=("all",)),
+        Host("node03", "Testbed", up=False, reason="drain: new memory", cores=1, partitions=("all",)),
     ]
     with pytest.raises(ConnectorError, match="partitions with nodes: all"):
         cluster_hosts(rows, "other", "")

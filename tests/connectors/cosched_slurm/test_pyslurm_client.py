@@ -90,7 +90,7 @@ def test_what_it_says_of_jobs_and_nodes_is_understood(play: Callable[[str], Pysl
     assert (record.job, record.state, record.exit_code, record.hosts) == ("7", JobState.FAILED, 3, ("node01", "node03"))
     assert (record.started, record.finished) == (100, 109)
     assert cluster_hosts(library.nodes(), "all", "class-") == [
-        Host("node01", "fast", up=False, reason="drain: new memory")
+        Host("node01", "fast", up=False, reason="drain: new memory", partitions=("all",))
     ]
 
 

@@ -69,7 +69,9 @@ def test_names_that_are_more_than_names_never_reach_slurm(
 
 def test_names_and_classes_of_hosts(cluster: SlurmCluster, spool: Path, tmp_path: Path) -> None:
     connector = SlurmConnector({**cluster.settings, "spool": str(spool), "host_class": "class-", "partition": "all"})
-    assert list(connector.hosts()) == [Host(name, "Testbed", memory=1024, cores=1, gpus=0) for name in cluster.hosts]
+    assert list(connector.hosts()) == [
+        Host(name, "Testbed", memory=1024, cores=1, gpus=0, partitions=("all",)) for name in cluster.hosts
+    ]
     with pytest.raises(ConnectorError, match=r"no node is in the partition 'none': correct .*: all\)"):
         SlurmConnector({**cluster.settings, "spool": str(tmp_path / "other"), "partition": "none"}).hosts()
 

@@ -199,6 +199,7 @@ PLAIN = {
     ("TaskSpec", "after"),
     ("TaskSpec", "array"),
     ("TaskSpec", "launch"),
+    *((kind, "partitions") for kind in ("TaskSpec", "Host")),
     *((kind, "hosts_range") for kind in ("TaskSpec", "HostChoice")),
     *((kind, name) for kind in ("TaskSpec", "ShapeChoice") for name in ("cores_range", "processes")),
 }

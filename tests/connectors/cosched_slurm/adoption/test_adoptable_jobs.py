@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cosched.connector import HostShare
-from cosched_slurm.adoption.adoptable_jobs import requested_share
+from cosched_slurm.adoption.adoptable_jobs import adoptable_job, noted_job, requested_share
 
 
 def number(value: int | None) -> dict[str, Any]:
@@ -77,3 +77,10 @@ def number(value: int | None) -> dict[str, Any]:
 def test_a_job_asks_of_each_node_what_its_options_say(options: str, fields: dict[str, Any], share: HostShare) -> None:
     row = {name: number(value) if isinstance(value, int) else value for name, value in fields.items()}
     assert requested_share(row) == share, options
+
+
+def test_a_job_is_to_run_in_its_partition() -> None:
+    note = "cosched adopt submitted=100 lease=400 begin=100 nodes=1-1 tasks=1 --deadline=now+2h"
+    noted = noted_job({"job_id": 7, "job_state": ["PENDING"], "admin_comment": note, "partition": "long"})
+    assert noted is not None
+    assert adoptable_job(noted, [], None).partition == "long"

@@ -29,8 +29,8 @@ _NEW = {
 
 @pytest.mark.parametrize("row", [_OLD, {**_NEW, "state_flags": None}])
 def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
-    assert cluster_hosts([row], "", "class-") == [Host("node01", "Origin")]
-    assert cluster_hosts([row], "", "") == [Host("node01")]
+    assert cluster_hosts([row], "", "class-") == [Host("node01", "Origin", partitions=("all",))]
+    assert cluster_hosts([row], "", "") == [Host("node01", partitions=("all",))]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_reserved_node_takes_the_jobs_of_its_reservation_alone(row: dict[str, 
     rows = [row, {**_OLD, "name": "node02"}]
     assert [host.up for host in cluster_hosts(rows, "", "")] == [False, True]
     own = NodeReservation("mine", frozenset({"node01"}), active=True)
-    assert cluster_hosts(rows, "", "", own=own) == [Host("node01")]
+    assert cluster_hosts(rows, "", "", own=own) == [Host("node01", partitions=("all",))]
     (host,) = cluster_hosts(rows, "", "", own=NodeReservation("mine", own.nodes, active=False))
     assert (host.up, host.reason) == (False, "the reservation mine is not active")
 
