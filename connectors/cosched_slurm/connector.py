@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector.interface import StartVerdict
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.mailboxes import Mailboxes, make_in_spool
 from cosched.connector.script_lines import with_preparation_failure
@@ -14,7 +15,7 @@ from cosched.connector.spool_pruning import SpoolPruner
 from cosched.connector.submission import SubmitOutcomes
 from cosched_slurm.adoption.adopted_jobs import SlurmAdoptedJobs
 from cosched_slurm.cluster.nodes import allocated_processors, cluster_hosts
-from cosched_slurm.cluster.partitions import DefaultPartition
+from cosched_slurm.cluster.partitions import DomainPartition
 from cosched_slurm.cluster.topology import NodeClusters
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
@@ -74,7 +75,7 @@ class SlurmConnector(Connector):
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._clusters = NodeClusters(self._settings.cluster, self._commands.topology)
-        self._default_partition = DefaultPartition(self._commands.partitions)
+        self._partition = DomainPartition(self._commands.partitions)
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._adopted = SlurmAdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
@@ -96,7 +97,7 @@ class SlurmConnector(Connector):
         return f"{cluster}spool {self._settings.spool}{owners}"
 
     def hosts(self) -> Sequence[Host]:
-        """Return the nodes; those with foreign jobs are claimed.
+        """Return the nodes; those with foreign jobs are claimed, and none is up while their partition is closed.
 
         Where partition and reservation are set, only their nodes are returned; else those of Slurm's default partition.
         A spool that cannot be used is told of here, too: nothing could be submitted.
@@ -107,10 +108,11 @@ class SlurmConnector(Connector):
         watch = self._job_watch
         foreign = self._foreign_jobs.claims(watch.unexplained(allocated_processors(rows)), watch.halted())
         reserved = self._commands.reservation(own) if own else None
-        # A reservation has nodes of its own, and may have its partition.
-        partition = self._settings.partition or ("" if own else self._default_partition.of(rows))
+        partition, closed = self._settings.partition, ""
+        if partition or not own:  # a reservation has nodes of its own, and may have its partition
+            partition, closed = self._partition.of(rows, partition)
         prefix = self._settings.host_class
-        return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
+        return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows), closed)
 
     def remarks(self) -> Sequence[str]:
         """Return what its administrator should look at; see `SetupRemarks`."""
@@ -247,7 +249,10 @@ class SlurmConnector(Connector):
     def diagnose(self, attempt: str) -> StartDiagnosis:
         """Return Slurm's reason of the attempt's job."""
         check_attempt(attempt)
-        return start_diagnosis(self._records().get(attempt))
+        diagnosis = start_diagnosis(self._records().get(attempt))
+        if diagnosis.verdict is StartVerdict.CLOSED:
+            self._partition.doubt()
+        return diagnosis
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return new reports of attempts in the spool.
@@ -334,8 +339,7 @@ class SlurmConnector(Connector):
             if error.refused:
                 raise
             where = f" on {', '.join(launch.hosts)}" if launch.hosts else ""
-            message = f"task {launch.name!r}{where} was not submitted: {error}"
-            raise ConnectorError(message, transient=self._may_pass(error, launch)) from error
+            raise self._not_submitted(f"task {launch.name!r}{where} was", launch, error) from error
 
     def _submit_array(self, launches: Sequence[Launch], shape: ArrayShape) -> str:
         user = self._job_user(launches[0])
@@ -352,8 +356,14 @@ class SlurmConnector(Connector):
         except ConnectorError as error:
             if error.refused:
                 raise
-            message = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were not submitted: {error}"
-            raise ConnectorError(message, transient=self._may_pass(error, launches[0])) from error
+            what = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were"
+            raise self._not_submitted(what, launches[0], error) from error
+
+    def _not_submitted(self, what: str, launch: Launch, error: ConnectorError) -> ConnectorError:
+        """Return the error of a launch that Slurm has refused; where its partition may be closed, that is looked at."""
+        if error.transient:
+            self._partition.doubt()
+        return ConnectorError(f"{what} not submitted: {error}", transient=self._may_pass(error, launch))
 
     def _may_pass(self, error: ConnectorError, launch: Launch) -> bool:
         """Return whether a task that Slurm refused is to be tried again.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cosched.api.documents import TaskRequest
-from cosched.connector import ConnectorError, JobState
+from cosched.connector import ConnectorError, JobState, NativeDescription
 from cosched.connector.contract import Bench
+from cosched.errors import CoschedError
 from cosched_slurm import SlurmConnector
 from tests.history import faults, read
 from tests.testbed.forked.nursery import QuickSite
@@ -21,6 +23,7 @@ from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import ExitStack
     from pathlib import Path
 
     from cosched.api.documents import TaskView
@@ -113,6 +116,40 @@ def test_a_daemon_keeps_its_tasks_while_the_partition_is_closed() -> None:
         site.pool.tool("scontrol", "update", "partitionname=all", "state=up")
         assert {task.state for task in client.wait([task.id for task in tasks], 120.0)} == {"completed"}
         assert not faults(read(site.journal), [task.id for task in tasks])
+
+
+class _TwoPartitions(QuickSite):
+    """A daemon beside a cluster with a partition of all hosts, the default, and one of two of them."""
+
+    def _manager(self, stack: ExitStack) -> dict[str, Any]:
+        more = "PartitionName=long Nodes=node[03-04] State=UP\n"
+        suite = os.environ.get("COSCHED_TESTBED_SLURM", SUITE)
+        self.cluster = stack.enter_context(SlurmCluster(hosts=self._hosts, suite=suite, settings=more))
+        return self.cluster.settings
+
+
+def test_a_script_that_names_a_partition_runs_on_its_hosts() -> None:
+    """It was planned on any host of the domain, where Slurm refused it for good."""
+    settings = {"dispatch": {"grace": "500ms", "retry": "200ms"}}
+    with _TwoPartitions("slurm", scale=_SCALE, hosts=4, settings=settings) as site, site.client() as client:
+        request = TaskRequest(command=("/bin/true",), profile=(1.0,), directory=str(site.folder))
+
+        def named(partition: str) -> TaskRequest:
+            return replace(request, native=NativeDescription("slurm", {"partition": partition}, "#!/bin/sh\nsleep 1\n"))
+
+        with pytest.raises(CoschedError, match=r"no host of this domain is in the partition gpu.*: all, long\)"):
+            client.submit(named("gpu"))
+        tasks = client.submit_all([named("long")] * 4 + [named("all")] * 2)
+        done = client.wait([task.id for task in tasks], 120.0)
+        assert {task.state for task in done} == {"completed"}
+        assert {host for task in done[:4] for host in task.hosts} == {"node03", "node04"}
+        # A closed partition has no host that is up, and opens at once.
+        site.cluster.tool("scontrol", "update", "partitionname=all", "state=drain")
+        client.submit(named("all"))
+        until(lambda: {host.reason for host in client.hosts()} == {"the partition all is closed (drain)"})
+        assert not any(host.up for host in client.hosts())
+        site.cluster.tool("scontrol", "update", "partitionname=all", "state=up")
+        until(lambda: not client.tasks(states=("queued", "dispatching", "running")).tasks)
 
 
 def _waiting(client: Client) -> list[TaskView]:
