@@ -52,7 +52,8 @@ def spool_faults(connector: str, spool: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = error.filename or spool
+        # A full disk is one fault, whichever file finds no room: who logs what is new says it once.
+        place = spool if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.filename or spool
         raise ConnectorError(
             f"the {connector} connector cannot work in its spool: {error.strerror}: {place}: make room or "
             "correct the rights",

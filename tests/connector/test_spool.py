@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import uuid
@@ -12,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.connector import ConnectorError, Output
-from cosched.connector.spool import AttemptFolders, offline_hosts, output_part, read_job_file, read_output
+from cosched.connector.spool import (
+    AttemptFolders,
+    offline_hosts,
+    output_part,
+    read_job_file,
+    read_output,
+    spool_faults,
+)
 from cosched.connector.spool_pruning import prune_spool
 
 if TYPE_CHECKING:
@@ -38,6 +46,20 @@ def test_a_spool_that_everybody_has_rights_in_is_remarked_on(tmp_path: Path, mod
     folders = AttemptFolders(tmp_path)
     tmp_path.chmod(mode)
     assert [f"(mode {mode:o})" in remark for remark in folders.remarks()] == [True] * open_to_all
+
+
+def test_a_full_spool_is_one_fault_whichever_file_finds_no_room(tmp_path: Path) -> None:
+    """A line stood in the log every five seconds: each try to fence an attempt has a file of another name."""
+
+    def said(number: int, file: str) -> str:
+        with pytest.raises(ConnectorError) as caught, spool_faults("slurm", tmp_path):
+            raise OSError(number, os.strerror(number), str(tmp_path / file))
+        return str(caught.value)
+
+    assert said(errno.ENOSPC, "a") == said(errno.ENOSPC, "b")
+    assert f"No space left on device: {tmp_path}: make room" in said(errno.ENOSPC, "a")
+    assert said(errno.EDQUOT, "a") == said(errno.EDQUOT, "b")
+    assert f"{tmp_path / 'a'}" in said(errno.EACCES, "a")
 
 
 def test_an_attempt_has_one_folder_and_a_fence_stays(tmp_path: Path) -> None:
