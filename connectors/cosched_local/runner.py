@@ -7,8 +7,9 @@ alone, and little of it, because one is started for every attempt. In FOLDER it 
 
     claim       the process that runs the attempt; made by `link`, so at most one runner, or a cancel, ever gets it
     started     when the last process had started; its space is taken before the first one starts
-    end         how it ended (state, times, exit code; reason); a full disk is waited out, for who did not learn of the
-                end would run the attempt's task again
+    end         how it ended (state, times, exit code; reason), in space that is taken likewise, so that a full disk
+                keeps no slot; where it does not suffice it is waited for, for who did not learn of the end would run
+                the attempt's task again
     out.RANK, err.RANK
 
 and it reads `stop`, written before it is sent SIGTERM: the state to end in, and why; and `parts` (see
@@ -34,6 +35,7 @@ _LOOKS = 3
 _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
 _TRY_AGAIN = 1.0  # seconds between two tries to write down the end
+_ROOM_FOR_END = 512  # bytes: the usual reasons are shorter
 _LOOK_AT_MEMORY = 0.5  # seconds between looks at what the processes have
 _LONGEST_WAIT = 86400.0  # seconds; sigtimedwait takes no infinity
 # Python ignores SIGPIPE and SIGXFSZ, and a daemon may ignore others; a job starts with none ignored.
@@ -75,19 +77,29 @@ def write_end(
     folder: str, state: str, *, started: float | None, finished: float | None, code: int | None, reason: str
 ) -> None:
     """Write how the attempt ended, whole and durably or not at all."""
-    aside = f"{folder}/end.{os.getpid()}"
-    write_durably(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
+    aside = f"{folder}/end.new"
+    _write_over(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
     os.rename(aside, f"{folder}/end")
     _sync(folder)
 
 
 def write_durably(path: str, text: str) -> None:
     """Write a file that is whole on disk when this returns."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    _write_all(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), text.encode(errors="replace"))
+
+
+def _write_over(path: str, text: str) -> None:
+    """Write a file over what is there, if anything: as long as it is short it takes no more of the disk."""
+    _write_all(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), text.encode(errors="replace").ljust(_ROOM_FOR_END))
+
+
+def _write_all(file: int, data: bytes) -> None:
+    """Write a file that is whole on disk when this returns, and close it."""
+    left = data
     try:
-        left = text.encode(errors="replace")
         while left:  # a disk that fills up takes a part first, and only then says so
             left = left[os.write(file, left) :]
+        os.ftruncate(file, len(data))
         os.fsync(file)
     finally:
         os.close(file)
@@ -327,9 +339,10 @@ def _run(folder: str, directory: str, count: int, limit: float, grace: float, co
 
 
 def _make_room(folder: str) -> None:
-    """Take the disk's space for the note of the start before any process starts."""
+    """Take the disk's space for the notes of start and end before any process starts."""
     try:
         write_durably(f"{folder}/started.new", _start_note(0.0))
+        _write_over(f"{folder}/end.new", "")
     except OSError as error:
         raise _StartError("evicted", None, f"this machine is short of resources: {error.strerror}") from None
 

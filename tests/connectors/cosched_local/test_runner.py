@@ -133,11 +133,21 @@ def test_an_end_that_cannot_be_written_down_is_kept_until_it_can(tmp_path: Path)
     obstacle = tmp_path / "end"
     obstacle.mkdir()  # as a full disk: what was written beside it cannot get its name
     with _run(tmp_path, "/bin/sh", "-c", "exit 3") as process:
-        until(lambda: list(tmp_path.glob("end.*")))
+        until(lambda: (tmp_path / "end.new").exists() and (tmp_path / "end.new").read_text().startswith("failed"))
         assert process.poll() is None
         obstacle.rmdir()
         assert process.wait(PATIENCE) == 0
     assert (tmp_path / "end").read_text().split()[::3] == ["failed", "3"]
+
+
+def test_an_end_is_written_into_room_that_was_taken_before_the_start(tmp_path: Path) -> None:
+    """A program that had ended while the disk was full kept its slot until there was room."""
+    with _run(tmp_path, "/bin/sh", "-c", f"stat -c '%i %b %s' {tmp_path}/end.new; exit 3") as process:
+        assert process.wait(PATIENCE) == 0
+    end = (tmp_path / "end").stat()
+    assert (tmp_path / "out.0").read_text().split() == [str(end.st_ino), str(end.st_blocks), str(end.st_size)]
+    assert (tmp_path / "end").read_text().split()[::3] == ["failed", "3"]
+    assert not (tmp_path / "end.new").exists()
 
 
 def test_a_start_that_cannot_be_written_down_ends_no_job(tmp_path: Path) -> None:
