@@ -6,7 +6,6 @@ unknown then, and its task run a second time beside it.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.spool import is_attempt_folder
@@ -38,15 +37,15 @@ def with_stamped_names(
 def _named(
     row: Mapping[str, Any], folders: SlurmAttemptFolders, attempts_of: Callable[[str], Sequence[str]]
 ) -> Mapping[str, Any]:
-    place = Path(str(row.get("current_working_directory") or ""))
-    if place.parent != folders.root or not is_attempt_folder(place.name):
+    parent, _, name = str(row.get("current_working_directory") or "").rpartition("/")
+    if parent != str(folders.root) or not is_attempt_folder(name):
         return row
-    elements = attempts_of(place.name)
+    elements = attempts_of(name)
     number, array, index = (plain_number(row.get(key)) for key in ("job_id", "array_job_id", "array_task_id"))
     if number is None or (elements and not (array and index is not None and index < len(elements))):
         return row
-    attempt = elements[int(index or 0)] if elements else place.name
+    attempt = elements[int(index or 0)] if elements else name
     stamps = folders.stamps(attempt)
     if stamps.job != (f"{int(array or 0)}_{int(index or 0)}" if elements else str(int(number))):
         return row
-    return {**row, "comment": job_comment(place.name, stamps.count, array=bool(elements))}
+    return {**row, "comment": job_comment(name, stamps.count, array=bool(elements))}
