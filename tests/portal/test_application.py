@@ -196,6 +196,10 @@ class Recorder:
         self._ask("task", task_id)
         return TaskDetail(**DETAIL)
 
+    def state(self, principal: Principal, task_id: str) -> TaskState:
+        self._ask("state", task_id)
+        return TaskState(DETAIL["state"])
+
     def output(
         self, principal: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
     ) -> Output | None:

@@ -84,7 +84,7 @@ def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str
     Raises:
         ConflictError: none does.
     """
-    found = [task for task in tasks if services.tasks.task(principal, task).state == TaskState.QUEUED]
+    found = [task for task in tasks if services.tasks.state(principal, task) is TaskState.QUEUED]
     if not found:
         raise ConflictError("none of these tasks waits any more: only waiting tasks are held and released")
     return found
@@ -129,7 +129,7 @@ async def chosen(
     if (action is None and wanted != "again") or not 0 < len(tasks) <= MOST_SELECTED:
         raise UserError("choose tasks and an action")
     asks = wanted == "cancel" and not confirmed
-    if asks and (matching or len(await run_in_threadpool(underway, services, principal, tasks))):
+    if asks and (matching or await run_in_threadpool(underway, services, principal, tasks)):
         return RedirectResponse(f"/cancel?{urlencode({'task': tasks}, doseq=True)}", HTTPStatus.SEE_OTHER)
     if action is None:
         await submitted_again(request, principal, tasks)

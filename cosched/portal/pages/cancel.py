@@ -10,7 +10,6 @@ from fastapi import Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
-from cosched.api.documents import TaskView
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
@@ -26,14 +25,13 @@ _UNDERWAY = (TaskState.DISPATCHING, TaskState.RUNNING, TaskState.FORWARDED)
 router = page_router(needs(Scope.SUBMIT))
 
 
-def underway(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> list[TaskView]:
-    """Return those of some tasks that have left the queue and not ended: cancelling them loses what they did.
+def underway(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> bool:
+    """Return whether some of these tasks have left the queue and not ended: cancelling them loses what they did.
 
     Raises:
         NotFoundError: there is none of such a number.
     """
-    found = (services.tasks.task(principal, task) for task in tasks)
-    return [task for task in found if task.state in _UNDERWAY]
+    return not {*_UNDERWAY}.isdisjoint([services.tasks.state(principal, task) for task in tasks])
 
 
 @router.get("/cancel")

@@ -271,7 +271,7 @@ def release(request: Request, portal: Portal, principal: Submitter, task_id: str
 
 def cancel_task(portal: PortalState, principal: Principal, task_id: str, address: str) -> TaskView:
     """Cancel a task for a user at an address, and write that down; one that has ended stays as it is."""
-    ended = portal.services.tasks.task(principal, task_id).finished is not None
+    ended = portal.services.tasks.state(principal, task_id).final
     cancelled = portal.services.tasks.cancel(principal, task_id)
     if not ended:
         portal.access.log(principal, address, "task cancelled", cancelled.id)

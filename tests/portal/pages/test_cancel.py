@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cosched.coscheduler.task import TaskState
 from tests.portal.makers import Portal, portal
 
 if TYPE_CHECKING:
@@ -23,14 +24,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
         ann = pages.person("ann")
         for name in ("first", "second", "third"):
             ann.submit(name=name)
-        shown = pages.daemon.services.tasks.task
+        tasks = pages.daemon.services.tasks
+        shown, stored = tasks.task, tasks.state
 
         def task(principal: Principal, task_id: str) -> TaskDetail:
             found = shown(principal, task_id)
             changes: dict[str, Any] = {"state": "running", "started": time.time() - 10 * 86400, "hosts": ("h1", "h2")}
             return replace(found, **changes) if task_id == "2" and found.state == "queued" else found
 
-        monkeypatch.setattr(pages.daemon.services.tasks, "task", task)
+        def state(principal: Principal, task_id: str) -> TaskState:
+            found = stored(principal, task_id)
+            return TaskState.RUNNING if task_id == "2" and found is TaskState.QUEUED else found
+
+        monkeypatch.setattr(tasks, "task", task)
+        monkeypatch.setattr(tasks, "state", state)
         yield pages
 
 
