@@ -28,13 +28,14 @@ _IDLE_CLAIM_HELD = 20.0  # seconds: a claim whose job is about to begin, or has 
 class OwnClusters:
     """Clusters that slots show: which of them cosched has submitted.
 
-    The number of a cluster means something only beside the name of its scheduler.
+    The number of a cluster means something only beside the name of its scheduler, and beside the time of its
+    submission: a scheduler that has lost its queue counts from 1 again, and others' jobs get the numbers of ours.
     """
 
     def __init__(self) -> None:
         self._scheduler = ""
-        self._own: set[str] = set()
-        self._foreign: set[str] = set()
+        self._own: dict[str, set[str]] = {}  # cluster → its times of submission, as far as slots have shown them
+        self._foreign: set[tuple[str, str]] = set()  # clusters with these times
 
     @property
     def scheduler(self) -> str:
@@ -47,7 +48,8 @@ class OwnClusters:
 
     def add(self, jobs: Iterable[str]) -> None:
         """Take in jobs of cosched's ("12.0")."""
-        self._own.update(job.partition(".")[0] for job in jobs)
+        for job in jobs:
+            self._own.setdefault(job.partition(".")[0], set())
 
     def resolve(self, slots: Iterable[Mapping[str, Any]], own: Callable[[], Iterable[str]]) -> None:
         """Find out whose the clusters are that slots show for the first time.
@@ -58,15 +60,26 @@ class OwnClusters:
             slots: ads of slots.
             own: asks the scheduler for cosched's clusters in its queue.
         """
-        shown = {_cluster(slot) for slot in slots if "JobId" in slot and self._is_schedulers(slot)}
+        shown = {_submission(slot) for slot in slots if "JobId" in slot and self._is_schedulers(slot)}
         self._foreign &= shown
-        if new := shown - self._own - self._foreign:
-            self._own.update(own())
-            self._foreign |= new - self._own
+        for cluster, time in shown:
+            if self._own.get(cluster) == set():  # submitted a moment ago
+                self._own[cluster].add(time)
+        if new := {each for each in shown - self._foreign if not self._is_own(*each)}:
+            ours = set(own())
+            for cluster, time in new:
+                if cluster in ours:
+                    self._own.setdefault(cluster, set()).add(time)
+                else:
+                    self._foreign.add((cluster, time))
 
     def owns(self, slot: Mapping[str, Any]) -> bool:
         """Return whether a slot's job is cosched's."""
-        return self._is_schedulers(slot) and _cluster(slot) in self._own
+        return self._is_schedulers(slot) and self._is_own(*_submission(slot))
+
+    def _is_own(self, cluster: str, time: str) -> bool:
+        times = self._own.get(cluster)
+        return times is not None and (not times or not time or time in times)
 
     def _is_schedulers(self, slot: Mapping[str, Any]) -> bool:
         """Return whether a slot's job is in the scheduler's queue, as far as is known."""
@@ -74,8 +87,9 @@ class OwnClusters:
         return not scheduler or not self._scheduler or scheduler == self._scheduler
 
 
-def _cluster(slot: Mapping[str, Any]) -> str:
-    return str(slot.get("JobId", "")).partition(".")[0]
+def _submission(slot: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the cluster of a slot's job, and when it was submitted; empty where the slot does not show that."""
+    return str(slot.get("JobId", "")).partition(".")[0], str(slot.get("GlobalJobId", "")).rpartition("#")[2]
 
 
 class IdleClaims:

@@ -184,8 +184,8 @@ def test_ads_without_a_usable_name_are_no_hosts() -> None:
     assert _hosts([{}, {"Machine": "a,b"}]) == []
 
 
-def _slot(job: str, scheduler: str = "") -> dict[str, str]:
-    return {"JobId": job, **({"GlobalJobId": f"{scheduler}#{job}#1769860803"} if scheduler else {})}
+def _slot(job: str, scheduler: str = "", submitted: int = 1769860803) -> dict[str, str]:
+    return {"JobId": job, **({"GlobalJobId": f"{scheduler}#{job}#{submitted}"} if scheduler else {})}
 
 
 def test_the_same_number_with_another_scheduler_is_not_ours() -> None:
@@ -216,6 +216,22 @@ def test_a_new_process_asks_whose_the_running_jobs_are() -> None:
     assert asked == [1]  # a foreign job is asked for once
     own.resolve([*slots, _slot("10.0", "a@h")], queued)
     assert asked == [1, 1]
+
+
+def test_a_number_that_comes_again_after_the_queue_was_lost_is_asked_for() -> None:
+    """Another user's cluster 7 passed for ours, and its host for free."""
+    own = OwnClusters()
+    own.named("a@h")
+    own.add(["7.0"])
+    ours, others = _slot("7.0", "a@h"), _slot("7.0", "a@h", 1769870000)
+    own.resolve([ours], pytest.fail)
+    own.add(["7.0"])  # its end is reported
+    own.resolve([others], lambda: ["8"])
+    assert (own.owns(ours), own.owns(others)) == (True, False)
+    own.resolve([others], pytest.fail)
+    again = _slot("7.0", "a@h", 1769880000)
+    own.resolve([again], lambda: ["7"])
+    assert own.owns(again)
 
 
 def test_jobs_are_nobodys_while_the_scheduler_does_not_say_whose() -> None:
