@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 __all__ = ["Host", "HostShare"]
 
@@ -77,6 +73,6 @@ class Host:
             and (self.gpus is None or gpus <= self.gpus)
         )
 
-    def takes_jobs_of(self, partitions: Collection[str]) -> bool:
-        """Return whether a job may run on it that is to run in one of these partitions; () for any."""
-        return not (partitions and self.partitions) or not set(partitions).isdisjoint(self.partitions)
+    def takes_jobs_of(self, partition: str) -> bool:
+        """Return whether a job may run on it that is to run in a partition; empty for any."""
+        return not (partition and self.partitions) or partition in self.partitions

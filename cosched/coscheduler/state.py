@@ -91,7 +91,7 @@ class CoreState:
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         # Live tasks that are out of the ordinary in some way: as long as there are none, plans leave that way out.
         self._prioritised: set[str] = set()
-        self._demanding: set[str] = set()  # they name memory, cores, GPUs or partitions
+        self._demanding: set[str] = set()  # they name memory, cores, GPUs or a partition
         self._bounded: set[str] = set()  # of arrays with a limit
         self._choosing: set[str] = set()  # with alternatives
         self._licensed: dict[str, None] = {}  # keeps its order

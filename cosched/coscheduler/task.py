@@ -86,7 +86,7 @@ class TaskSpec:
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
         elastic: what its workers are, where it may change its hosts while it runs; None: it may not.
-        partitions: the manager's partitions in one of which it is to run, as its user's own file says; () for any.
+        partition: the manager's partition in which it is to run, as its user's own file says; empty for any.
     """
 
     name: str
@@ -126,7 +126,7 @@ class TaskSpec:
     program_digest: str = ""
     adopted: str = ""
     elastic: Elastic | None = None
-    partitions: tuple[str, ...] = ()
+    partition: str = ""
 
     @property
     def ranged(self) -> bool:
@@ -141,7 +141,7 @@ class TaskSpec:
     @property
     def chooses(self) -> bool:
         """Return whether it may run on some hosts and not on others, by what they have or by their partitions."""
-        return any(self.needs) or bool(self.partitions)
+        return any(self.needs) or bool(self.partition)
 
     def taking(self, chosen: Alternative) -> TaskSpec:
         """Return the request with what an alternative takes of each host."""

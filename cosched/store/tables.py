@@ -130,7 +130,7 @@ tasks = Table(
     Column("program_digest", String(64), nullable=False, server_default=text("''"), info=_DETAIL),
     Column("adopted", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("elastic", ELASTIC, info=_DETAIL),
-    Column("partitions", STRINGS, nullable=False, server_default="[]", info=_DETAIL),
+    Column("partition", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),

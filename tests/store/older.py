@@ -64,7 +64,7 @@ _ADDED = (
     ("0046", "attempts", "needed_by"),
     ("0047", "tasks", "hosts_range"),
     ("0048", "tasks", "claimed_at"),
-    ("0049", "tasks", "partitions"),
+    ("0049", "tasks", "partition"),
 )
 # Tables that they have made.
 _MADE = (

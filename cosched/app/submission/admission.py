@@ -25,7 +25,7 @@ from cosched.licence_requests import format_licences
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest
@@ -38,9 +38,11 @@ __all__ = [
     "check_deadline_can_be_met",
     "check_licences",
     "check_needs",
-    "check_partitions",
+    "check_partition",
     "check_predecessors",
+    "chosen_partition",
     "earliest_end",
+    "has_hosts_in_partition",
     "offered_notice",
     "within_reach",
 ]
@@ -120,20 +122,34 @@ def check_needs(task: Task, domain: DomainState) -> None:
         )
 
 
-def check_partitions(task: Task, domain: DomainState) -> None:
-    """Refuse a task whose own file sends it to a partition in which there are too few of the domain's hosts.
+def chosen_partition(named: Sequence[str], domain: DomainState) -> str:
+    """Return the partition that a task is planned in: of several the one with most of the domain's hosts.
 
-    Where nobody predicts it the manager chooses its hosts, in whatever partition.
+    All of a job's hosts are in one.
     """
-    asked, least = task.spec.partitions, fewest_hosts(task)
-    able = sum(host.takes_jobs_of(asked) for host in domain.sizes)
-    if task.profile is None or not asked or not domain.sizes or able >= least:
+    return max(named, key=lambda name: sum(name in host.partitions for host in domain.sizes), default="")
+
+
+def has_hosts_in_partition(task: Task, domain: DomainState) -> bool:
+    """Return whether enough of the domain's hosts are in the partition that a task's own file names.
+
+    Where not, the manager chooses its hosts, as long as nobody predicts it.
+    """
+    able = sum(host.takes_jobs_of(task.spec.partition) for host in domain.sizes)
+    return not task.spec.partition or not domain.sizes or able >= fewest_hosts(task)
+
+
+def check_partition(task: Task, domain: DomainState) -> None:
+    """Refuse a predicted task whose own file sends it to a partition in which there are too few of the hosts."""
+    if task.profile is None or has_hosts_in_partition(task, domain):
         return
+    asked = task.spec.partition
+    able = sum(host.takes_jobs_of(asked) for host in domain.sizes)
     hosts = "no host of this domain is" if not able else f"only {plural(able, 'host')} of this domain are"
     there = ", ".join(sorted({name for host in domain.sizes for name in host.partitions}))
     raise UserError(
-        f"{hosts} in the partition {' or '.join(asked)[:200]}, and its file asks for {least:g} there: name another, "
-        f"or none (partitions of this domain's hosts: {there[:200]})"
+        f"{hosts} in the partition {asked[:200]}, and its file asks for {fewest_hosts(task):g} there: name another, or "
+        f"none (partitions of this domain's hosts: {there[:200]})"
     )
 
 

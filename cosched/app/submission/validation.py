@@ -17,7 +17,9 @@ from cosched.app.submission.admission import (
     check_deadline_can_be_met,
     check_licences,
     check_needs,
-    check_partitions,
+    check_partition,
+    chosen_partition,
+    has_hosts_in_partition,
     within_reach,
 )
 from cosched.app.submission.elastic_requests import (
@@ -210,10 +212,10 @@ class TaskValidator:
             spec = replace(task.spec, cores_range=asked.cores_range, processes=asked.processes)
             task = replace(task, spec=spec)
         check_length(task.spec)
-        check_partitions(task, domain)
+        check_partition(task, domain)
         check_needs(task, domain)
         check_licences(task, domain)
-        if owner and self._history is not None:
+        if owner and self._history is not None and has_hosts_in_partition(task, domain):
             task = self._with_history(self._history, task, owner, request, domain)
         return task
 
@@ -457,7 +459,7 @@ def _task(
         "licences": checked_amounts(request.licences),
         "processes": "",
         "elastic": elastic_of(request, domain),
-        "partitions": () if request.native is None else request.native.partitions,
+        "partition": "" if request.native is None else chosen_partition(request.native.partitions, domain),
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)

@@ -291,7 +291,7 @@ class UnstartedAttempts:
             (known.host_class, known.unparted) for host in avoided if (known := domain.hosts.get(host)) is not None
         }
         needs = needs_on_host(task.spec, domain.memory_per_core)
-        able = set(domain.mine()).intersection(domain.offering(needs, task.spec.partitions))
+        able = set(domain.mine()).intersection(domain.offering(needs, task.spec.partition))
         others = [domain.hosts[host] for host in able.difference(avoided)]
         return sum((each.host_class, each.unparted) in alike for each in others) >= max(len(task.status.hosts), 1)
 

@@ -84,6 +84,6 @@ def why_impossible(core: Coscheduler, task: Task) -> str:
     least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
     up, which = core.domain.up(), "up"
     needs = needs_on_host(task.spec, core.domain.memory_per_core)
-    if any(needs) or task.spec.partitions:
-        up, which = core.domain.offering(needs, task.spec.partitions), "up that have what it asks for"
+    if any(needs) or task.spec.partition:
+        up, which = core.domain.offering(needs, task.spec.partition), "up that have what it asks for"
     return f"it needs at least {plural(least, 'host')} and {len(up)} are {which}: it starts when more come back"

@@ -13,7 +13,7 @@ from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.attempts.attempt import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.alternatives import Alternative
@@ -204,9 +204,9 @@ class DomainHosts:
         """Return the names of the usable hosts, sorted."""
         return list(self._up)
 
-    def offering(self, needs: tuple[int, int, int], partitions: Collection[str] = ()) -> list[str]:
-        """Return the usable hosts that offer the memory, cores and GPUs of a task, in one of its partitions."""
-        up = [name for name in self._up if self.hosts[name].takes_jobs_of(partitions)]
+    def offering(self, needs: tuple[int, int, int], partition: str = "") -> list[str]:
+        """Return the usable hosts that offer the memory, cores and GPUs of a task, in its partition."""
+        up = [name for name in self._up if self.hosts[name].takes_jobs_of(partition)]
         if self.shared:
             return [name for name in up if HostShare(*needs).within(self._sizes[name])]
         return [name for name in up if self.hosts[name].offers(*needs)]

@@ -213,7 +213,7 @@ def _offered(
     kind = assumptions.kinds.get(name)
     if kind is None:
         return True
-    if name in assumptions.avoided.get(task.id, _NONE) or not kind.takes_jobs_of(task.spec.partitions):
+    if name in assumptions.avoided.get(task.id, _NONE) or not kind.takes_jobs_of(task.spec.partition):
         return False
     is_part = kind.unparted and whole and not all(each.unparted for each in assumptions.kinds.values())
     return kind.offers(*needs) and not is_part

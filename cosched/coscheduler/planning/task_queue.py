@@ -267,4 +267,4 @@ class TaskQueue:
 
 def _taken_of_hosts(task: Task) -> tuple[object, ...]:
     """Return what a task takes of each host, and of which, on which its run times depend, too."""
-    return task.spec.needs, task.spec.exclusive, task.spec.partitions, task.alternatives
+    return task.spec.needs, task.spec.exclusive, task.spec.partition, task.alternatives

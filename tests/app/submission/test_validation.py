@@ -4,7 +4,8 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -22,7 +23,7 @@ from cosched.errors import SystemFault, UserError
 from cosched.prediction.calibration import Correction
 from cosched.prediction.catalogue import Catalogue, CatalogueEntry
 from cosched.prediction.model_predictor import ModelPredictor
-from cosched.prediction.profile import PredictionSource
+from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_task
 from tests.daemon.makers import Halving, catalogue
 from tests.tasks import change_task
@@ -170,15 +171,27 @@ def test_a_partition_with_too_few_hosts_of_the_domain_is_refused(tmp_path: Path)
         native = NativeDescription("slurm", {"partition": partition}, "#!/bin/sh\n")
         return TaskRequest(command=("/x",), native=native, **({"profile": (9.0,)} | changes))
 
-    assert intake.task(asking("gpu,long"), domain).spec.partitions == ("gpu", "long")
-    assert intake.task(asking("gpu", profile=None), domain).spec.partitions == ("gpu",)  # the manager places it
-    assert intake.task(asking("gpu"), replace(domain, sizes=sizes)).spec.partitions == ("gpu",)
+    assert intake.task(asking("gpu,long"), domain).spec.partition == "long"
+    assert intake.task(asking("long,short"), domain).spec.partition == "short"  # it has more hosts
+    assert intake.task(asking("gpu", profile=None), domain).spec.partition == "gpu"  # the manager places it
+    assert intake.task(asking("gpu"), replace(domain, sizes=sizes)).spec.partition == "gpu"
     for request, words in (
         (asking("gpu"), r"no host of this domain is in the partition gpu.*\(partitions of .*: long, short\)"),
         (asking("long", profile=(None, 9.0), hosts="2"), "only 1 host of this domain .* long, and its file asks for 2"),
     ):
         with pytest.raises(UserError, match=words):
             intake.task(request, domain)
+
+
+def test_former_runs_foretell_no_task_whose_partition_has_too_few_hosts_here(tmp_path: Path) -> None:
+    """It would be planned, on no host, and wait for ever; so the manager chooses its hosts each time."""
+    history = SimpleNamespace(profile=lambda *_: Profile((9.0,), PredictionSource.HISTORY))
+    intake = TaskValidator(Catalogue([tmp_path]), Halving(), "fast", "slurm", history=cast("Any", history))
+    domain = DomainState(NOW, hosts=1, sizes=(Host("a", partitions=("short",)),))
+    for partition, planned in {"gpu": False, "short": True}.items():
+        native = NativeDescription("slurm", {"partition": partition}, "#!/bin/sh\n")
+        task = intake.task(TaskRequest(command=("/x",), native=native), domain, "ann")
+        assert (task.profile is not None) is planned
 
 
 def test_a_program_that_is_launched_once_has_one_slot_or_several_whole_machines(intake: TaskValidator) -> None:

@@ -199,7 +199,8 @@ PLAIN = {
     ("TaskSpec", "after"),
     ("TaskSpec", "array"),
     ("TaskSpec", "launch"),
-    *((kind, "partitions") for kind in ("TaskSpec", "Host")),
+    ("TaskSpec", "partition"),
+    ("Host", "partitions"),
     *((kind, "hosts_range") for kind in ("TaskSpec", "HostChoice")),
     *((kind, name) for kind in ("TaskSpec", "ShapeChoice") for name in ("cores_range", "processes")),
 }

@@ -1,4 +1,4 @@
-"""Partitions that a task's own file names: it is planned on their hosts alone.
+"""The partition that a task's own file names: it is planned on the hosts of that alone.
 
 Revision ID: 0049
 Revises: 0048
@@ -17,4 +17,4 @@ depends_on = None
 
 def upgrade() -> None:
     """Add the column; earlier tasks are planned on all hosts, as before."""
-    op.add_column("tasks", sa.Column("partitions", sa.JSON, nullable=False, server_default="[]"))
+    op.add_column("tasks", sa.Column("partition", sa.Text, nullable=False, server_default=sa.text("''")))
