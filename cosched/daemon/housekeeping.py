@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.errors import SystemFault
-from cosched.store.retention import prune
+from cosched.store.retention import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,9 +75,11 @@ class Housekeeping(threading.Thread):
 
     def sweep(self) -> int:
         """Forget all that is old enough; return how many tasks went."""
-        before, gone = self._now() - self._keep, 0
-        while self._keep and not self._stopped.is_set():
-            count = prune(self._store, before, _AT_ONCE)
+        if not self._keep:
+            return 0
+        retention, gone = Retention(self._store, self._now() - self._keep), 0
+        while not self._stopped.is_set():
+            count = retention.prune(_AT_ONCE)
             gone += count
             if count < _AT_ONCE:
                 break

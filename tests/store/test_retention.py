@@ -14,7 +14,7 @@ from cosched.store.credentials import AuditEntry, Credentials
 from cosched.store.handovers import HandoverTable
 from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.plan_points import PlanPoints
-from cosched.store.retention import prune
+from cosched.store.retention import Retention
 from tests.changes import changed
 from tests.store.new_database import new_database
 from tests.tasks import make_task
@@ -55,7 +55,7 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
     )
     assert sum(store.counts().values()) == 2
     PlanPoints(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
-    assert prune(store, BEFORE) == 1
+    assert Retention(store, BEFORE).prune() == 1
     assert PlanPoints(store).of_several(["1", "2"]) == {"2": [[NEW, NEW, NEW, 1]]}
     assert (left(store), sum(store.counts().values())) == (["2"], 1)
     assert store.attempts("1") == ()
@@ -66,7 +66,7 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
 def test_what_has_something_left_to_do_stays(store: Store) -> None:
     queued = replace(task(1, None, TaskState.QUEUED), submitted=OLD)
     store.commit(changed([queued, task(2), task(3, NEW)], [attempt(2, AttemptState.CANCELLING)]))
-    assert prune(store, BEFORE) == 0
+    assert Retention(store, BEFORE).prune() == 0
     assert left(store) == ["1", "2", "3"]
 
 
@@ -83,7 +83,7 @@ def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stay
     given = [a_handover(1, HandoverState.ENDED), a_handover(2, HandoverState.GRANTED)]
     taken = [a_guest(3, GuestState.SETTLED), a_guest(4, GuestState.ENDED)]
     store.commit(changed([task(number) for number in range(1, 6)], handovers=given, guests=taken))
-    assert prune(store, BEFORE) == 2
+    assert Retention(store, BEFORE).prune() == 2
     assert left(store) == ["2", "4", "5"]
     exchange = HandoverTable(store)
     assert [len(exchange.handovers(name)) for name in ("1", "2")] == [0, 1]
@@ -92,13 +92,13 @@ def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stay
 
 def test_reservations_are_forgotten_when_they_are_long_over(store: Store) -> None:
     store.commit(changed(reservations=[Reservation("old", ("h1",), 1.0, OLD), Reservation("new", ("h1",), 1.0, NEW)]))
-    prune(store, BEFORE)
+    Retention(store, BEFORE).prune()
     assert [each.id for each in store.reservations(0.0)] == ["new"]
 
 
 def test_no_number_is_given_twice(store: Store) -> None:
     store.commit(changed([task(1), task(2)]))
-    assert prune(store, BEFORE) == 1
+    assert Retention(store, BEFORE).prune() == 1
     assert (left(store), store.last_number()) == (["2"], 2)
 
 
@@ -113,18 +113,18 @@ def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
             ],
         )
     )
-    prune(store, BEFORE)
+    Retention(store, BEFORE).prune()
     assert store.by_key("gone") is None
     assert store.by_key("half", "ann") is not None
     assert store.by_key("kept") is not None
-    prune(store, NEW + 1)
+    Retention(store, NEW + 1).prune()
     assert store.by_key("half", "ann") is None  # task 2 went, too
     assert store.by_key("kept") is not None  # the newest stays, and its key
 
 
 def test_a_part_at_a_time_the_oldest_first(store: Store) -> None:
     store.commit(changed([task(number, OLD + number) for number in range(1, 6)] + [task(6, NEW)]))
-    assert prune(store, BEFORE, limit=2) == 2
+    assert Retention(store, BEFORE).prune(limit=2) == 2
     assert left(store) == ["3", "4", "5", "6"]
 
 
@@ -132,5 +132,5 @@ def test_the_audit_log_is_as_old_as_the_rest(store: Store) -> None:
     kept = Credentials(store)
     for time in (OLD, NEW):
         kept.log(AuditEntry(time, "ann", "token", "", "login", ""))
-    prune(store, BEFORE)
+    Retention(store, BEFORE).prune()
     assert [deed.time for deed in kept.audit_log(9)] == [NEW]
