@@ -82,7 +82,7 @@ class KernelKnowledge:
 
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
 _TICK_SECONDS = 1.0  # between two ticks of an agent
-_LONGEST_WAIT = 50_000.0  # seconds after the last request
+_LONGEST_WAIT = 50_000.0  # seconds in which no task runs, once all requests and outages have come
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +220,21 @@ class Grid:
             domain = self.domains[outage.domain]
             self._calendar.at(outage.start, partial(domain.set_up, up=False))
             self._calendar.at(outage.end, partial(domain.set_up, up=True))
-        until = max(task.submitted for task in tasks) + _LONGEST_WAIT
-        while self._outstanding and self._calendar.step(until):
-            pass
+        known = [task.submitted for task in tasks] + [outage.end for outage in self.settings.outages]
+        self._go_on(max(known))
         found = {run.name: (name, run) for name, domain in self.domains.items() for run in domain.runs}
         if len(found) < len(tasks):
             raise RuntimeError(f"{len(tasks) - len(found)} tasks have never run")
         return found
+
+    def _go_on(self, after: float) -> None:
+        """Go on until all have ended, or nothing has run for too long: agents tick for ever."""
+        until, before, busy = after + _LONGEST_WAIT, self._outstanding, True
+        while self._outstanding and busy:
+            while self._outstanding and self._calendar.step(until):
+                pass
+            busy = self._outstanding < before or any(domain.busy for domain in self.domains.values())
+            until, before = until + _LONGEST_WAIT, self._outstanding
 
     @property
     def repeated(self) -> int:

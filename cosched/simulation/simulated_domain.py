@@ -208,6 +208,11 @@ class SimulatedDomain:
         """Virtual time in seconds."""
         return self.calendar.time
 
+    @property
+    def busy(self) -> bool:
+        """Return whether a job runs that will end."""
+        return any(job.over is None and job.ends < math.inf for job in self._jobs.values())
+
     def post(self, event: Event) -> None:
         """Enter an event at its time."""
         self.calendar.at(event.time, partial(self._handle_event, event))

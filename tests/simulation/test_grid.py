@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.agents import AgentSettings, Peer
+from cosched.simulation import grid as grid_module
 from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage, KernelKnowledge
 from cosched.simulation.kernels import kernel_profile
 from cosched.simulation.network import NetworkFaults, SimulatedNetwork
@@ -22,9 +23,10 @@ def a_grid(
     placement: PlacementRule = PlacementRule.HOME,
     documents: bool = False,
     outages: tuple[HostOutage, ...] = (),
+    noise: float = 1.0,
 ) -> Grid:
     domains = [GridDomain("A", 2, "slow", (Peer("B"),)), GridDomain("B", 4, "fast", (Peer("A"),))]
-    settings = GridSettings("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, outages)
+    settings = GridSettings("genetic", agents, 2, AgentSettings("", ""), lambda _: noise, placement, documents, outages)
     return Grid(domains, KernelKnowledge(SLOWNESS), settings, SimulatedNetwork(Calendar(), NetworkFaults(0.1, loss), 3))
 
 
@@ -86,8 +88,19 @@ def test_of_a_race_one_copy_runs_to_its_end() -> None:
     assert {where for where, _ in found.values()} == {"A", "B"}
 
 
-def test_a_task_that_no_domain_can_run_is_an_error() -> None:
-    settings = GridSettings("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
+@pytest.mark.parametrize("agents", [False, True])
+def test_it_goes_on_until_all_are_done_however_long_they_take(agents: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grid_module, "_LONGEST_WAIT", 5.0)
+    outage = HostOutage("B", 100.0, 600.0)
+    found = a_grid(agents=agents, noise=20.0, outages=(outage,)).run(requests(3))
+    assert len(found) == 3
+    assert max(run.finished for _, run in found.values()) > 600.0
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_a_task_that_no_domain_can_run_is_an_error(agents: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grid_module, "_LONGEST_WAIT", 50.0)  # agents tick for ever
+    settings = GridSettings("fcfs-maximum", agents, 0, AgentSettings("", ""), lambda _: 1.0)
     network = SimulatedNetwork(Calendar(), NetworkFaults())
     grid = Grid([GridDomain("A", 0, "slow")], KernelKnowledge(SLOWNESS), settings, network)
     with pytest.raises(RuntimeError, match="1 tasks have never run"):
