@@ -20,6 +20,7 @@ from cosched.scheduling.formats.elastic_jobs_file import ElasticBounds
 from cosched.simulation.trace_predictions import AskedTimes
 from cosched.simulation.trace_replay import (
     Moldability,
+    ReplayConditions,
     TraceReplay,
     bounded_slowdown,
     drawn_deadline,
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from cosched.scheduling.elastic.virtual_pool import ElasticRun
     from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
     from cosched.simulation.experiment import ResultRow
-    from cosched.simulation.trace_replay import ReplayConditions
 
 __all__ = ["ElasticChoice", "elastic_job", "elastic_trace_replay", "replay_elastic", "turnaround_row"]
 
+_EXACT = ReplayConditions()
 _WIDER = 4  # an elastic job runs on a quarter of its recorded processors to four times as many
 
 
@@ -174,8 +175,13 @@ def elastic_trace_replay(
     Raises:
         UserError: predictions are not to be exact, the machine is too large, or a job is wider than it.
     """
-    if conditions.noise:
-        raise UserError(f"{policy} knows how long jobs take: leave --set noise={conditions.noise:g} out")
+    for name, value, exact in (
+        ("noise", conditions.noise, _EXACT.noise),
+        ("passed", conditions.passed, _EXACT.passed),
+        ("quantile", conditions.quantile, _EXACT.quantile),
+    ):
+        if value != exact:
+            raise UserError(f"{policy} knows how long jobs take: leave --set {name}={value:g} out")
     records, processors = replayed_records(trace, conditions, jobs), processors or trace.processors
     refuse_wide_jobs(records, processors)
     parameters = ElasticParameters(payback=payback, backfill=True, seed=conditions.seed)

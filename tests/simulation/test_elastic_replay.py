@@ -11,6 +11,7 @@ from cosched.scheduling.elastic.tasks import ElasticParameters
 from cosched.scheduling.formats.elastic_jobs_file import ElasticBounds
 from cosched.scheduling.formats.swf import RecordedJob, parse_swf
 from cosched.simulation.elastic_replay import ElasticChoice, elastic_job, elastic_trace_replay, replay_elastic
+from cosched.simulation.trace_predictions import PassedPrediction
 from cosched.simulation.trace_replay import Moldability, ReplayConditions
 from tests.simulation.traces import swf
 
@@ -88,7 +89,12 @@ def test_deadlines_are_those_of_other_replays() -> None:
 
 
 def test_what_a_pool_does_not_know_is_refused() -> None:
-    with pytest.raises(UserError, match=r"marginal knows how long jobs take: leave --set noise=0.1 out"):
-        elastic_trace_replay(TRACE, ElasticPolicyName.MARGINAL, ReplayConditions(noise=0.1), ALL)
+    for conditions, told in (
+        (ReplayConditions(noise=0.1), "noise=0.1"),
+        (ReplayConditions(passed=PassedPrediction.INCREMENTAL), "passed=2"),
+        (ReplayConditions(quantile=0.8), "quantile=0.8"),
+    ):
+        with pytest.raises(UserError, match=rf"marginal knows how long jobs take: leave --set {told} out"):
+            elastic_trace_replay(TRACE, ElasticPolicyName.MARGINAL, conditions, ALL)
     with pytest.raises(UserError, match="give more with --set processors=N"):
         elastic_trace_replay(TRACE, ElasticPolicyName.MARGINAL, ReplayConditions(), ALL, processors=2)

@@ -108,6 +108,7 @@ def trace_experiment(
     def replays(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
         key = (seed, *options.values())
         if key not in done:
+            _refuse_generations(policies, int(options["generations"]))
             assumed = ReplayConditions(moldability, predictions, objective=objective, seed=seed)
             conditions = _with_options(assumed, options)
             jobs, processors = int(options["jobs"]), int(options["processors"])
@@ -134,7 +135,7 @@ def trace_experiment(
         reproduces=f"{title}: {jobs}, {moldability}, {_said(choice)}{predicted}",
         keys=("policy", "jobs"),
         run=run,
-        searches=any(POLICIES[policy].searched for policy in policies),
+        searches=_search(policies),
         options=_OPTIONS,
         charts=draw,
         pictures=1,
@@ -148,6 +149,19 @@ def _refuse_misfit(policy: PolicyName, predictions: Predictions, choice: Elastic
         raise UserError(f"{policy} replays jobs that keep their processors, and here some are elastic: choose {able}")
     if policy in _ELASTIC and predictions is not Predictions.RECORDED:
         raise UserError(f"{policy} knows how long jobs take: leave --predictions and --requested out")
+
+
+def _search(policies: Sequence[PolicyName]) -> bool:
+    return any(POLICIES[policy].searched for policy in policies)
+
+
+def _refuse_generations(policies: Sequence[PolicyName], generations: int) -> None:
+    """Refuse a number of generations that elastic policies would ignore, and no policy beside them takes."""
+    elastic = any(policy in _ELASTIC for policy in policies)
+    if elastic and not _search(policies) and generations != _OPTIONS["generations"].default:
+        names = " and ".join(policies)
+        verb = "searches" if len(policies) == 1 else "search"
+        raise UserError(f"{names} {verb} nothing: leave --set generations={generations} out")
 
 
 def _said(choice: ElasticChoice) -> str:
