@@ -95,7 +95,7 @@ def run_queue(
     end: float,
     task: Callable[[str, int, float], QueuedTask],
 ) -> list[QueuedTask]:
-    """Run a day of a queue; return the tasks that began.
+    """Run a day of a queue; return all of its tasks, those that began first.
 
     A task that does not fit lets others go before it.
 
@@ -126,7 +126,7 @@ def run_queue(
         usage[ended.user] = usage[ended.user].charged(seconds, time, half_life)
         waiting[ended.user].append(task(ended.user, given[ended.user], time))
         given[ended.user] += 1
-    return [each for each in began if each.started < end]
+    return [*(each for each in began if each.started < end), *(each for some in waiting.values() for each in some)]
 
 
 def _next(

@@ -113,7 +113,7 @@ def _seconds(task: Task, count: int) -> float:
 
 
 def _planned(workload: _Workload, shares: Shares | None, generations: int) -> list[QueuedTask]:
-    """Run the daemon's core; return its runs."""
+    """Run the daemon's core; return all tasks that were submitted."""
     domain, end = _Domain(workload, shares, generations), workload.hours * _HOUR
     domain.run(end)
     runs = [(run.task, len(run.hosts), run.started, run.finished) for run in domain.runs]
@@ -122,11 +122,13 @@ def _planned(workload: _Workload, shares: Shares | None, generations: int) -> li
         for attempt in domain.core.attempts.values()
         if attempt.started is not None
     ]
-    found = []
+    found = {
+        task.id: QueuedTask(task.owner, 0, 0.0, task.submitted, task.spec.deadline)
+        for task in domain.submitted.values()
+    }
     for name, hosts, started, finished in runs:
-        task = domain.submitted[name]
-        found.append(QueuedTask(task.owner, hosts, 0.0, task.submitted, task.spec.deadline, started, finished))
-    return found
+        found[name] = replace(found[name], hosts=hosts, started=started, finished=finished)
+    return list(found.values())
 
 
 def _queued(workload: _Workload, rule: FairTreeRule | PriorityRule) -> list[QueuedTask]:
@@ -154,16 +156,17 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     return [row for name, run in rules.items() for row in _rule_rows(name, run(), workload)]
 
 
-def _rule_rows(name: str, runs: list[QueuedTask], workload: _Workload) -> list[ResultRow]:
+def _rule_rows(name: str, tasks: list[QueuedTask], workload: _Workload) -> list[ResultRow]:
+    """Return a row for each user; deadlines up to the end count, of tasks that never began, too."""
     end = workload.hours * _HOUR
     taken = dict.fromkeys(_USERS, 0.0)
-    for run in runs:
-        taken[run.user] += run.hosts * (min(run.finished, end) - run.started)
+    for task in tasks:
+        taken[task.user] += task.hosts * max(0.0, min(task.finished, end) - task.started)
     parts, whole = entitled_parts(_TREE, _USERS), sum(taken.values())
     rows: list[ResultRow] = []
     for user in _USERS:
-        due = [run for run in runs if run.user == user and run.deadline is not None and run.deadline <= end]
-        met = sum(run.finished <= (run.deadline or 0.0) for run in due)
+        due = [task for task in tasks if task.user == user and task.deadline is not None and task.deadline <= end]
+        met = sum(task.finished <= (task.deadline or 0.0) for task in due)
         rows.append(
             {
                 "rule": name,

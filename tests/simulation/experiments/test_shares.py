@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.simulation.experiments.shares import EXPERIMENT
+from cosched.simulation.experiments.shares import EXPERIMENT, _planned, _queued, _rule_rows, _Workload
+from cosched.simulation.queue_rules import FairTreeRule, QueuedTask
 
 if TYPE_CHECKING:
     from cosched.simulation.experiment import ResultRow
@@ -43,6 +45,19 @@ def test_deadlines_that_cannot_be_met_gain_nothing(rows: dict[tuple[object, obje
     assert pretended == figures(rows, "shares, eve without deadlines", "delivered")
     others = figures(rows, "deadlines-first", "delivered")
     assert (pretended["eve"] or 0.0) < (others["eve"] or 0.0)
+
+
+def test_tasks_that_never_began_are_told_too() -> None:
+    workload = _Workload(4, 0.5, 1)
+    for tasks in (_planned(workload, None, 0), _queued(workload, FairTreeRule(workload.budgeted))):
+        assert len(tasks) >= 2 * 4 * 4  # of four users, two for each host
+        assert 0 < sum(task.started == math.inf for task in tasks) < len(tasks)
+
+
+def test_a_task_that_never_began_is_not_on_time_and_has_taken_nothing() -> None:
+    tasks = [QueuedTask("eve", 2, 60.0, 0.0, 50.0, 0.0, 40.0), QueuedTask("eve", 0, 0.0, 0.0, 50.0)]
+    row = next(row for row in _rule_rows("some", tasks, _Workload(8, 1.0, 1)) if row["user"] == "eve")
+    assert (row["deadlines"], row["on_time"], row["delivered"]) == (2, 0.5, 1.0)
 
 
 @pytest.mark.parametrize("rule", ["Slurm's fair tree", "HTCondor's effective priority"])
