@@ -33,11 +33,13 @@ class FailedNegotiation(NamedTuple):
         retry_at: when it is offered again, epoch seconds.
         tries: how many negotiations have failed.
         answers: why each neighbour of the last one does not have it, for people.
+        unasked: why the last one asked nobody, for people; empty where it did.
     """
 
     retry_at: float
     tries: int
     answers: tuple[str, ...] = ()
+    unasked: str = ""
 
 
 @dataclass(slots=True)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Negotiator"]
 
 _MAX_NEGOTIATIONS = 64  # at once
+_NO_TICKET = "no letter can describe it, or it may not be passed on"
+_NOBODY = "none is known that takes it and is expected to end it sooner"
 _NEVER_FAILED = FailedNegotiation(0.0, 0)
 
 
@@ -101,11 +103,12 @@ class Negotiator:
         self._end(task)
         self._failed.pop(task, None)
 
-    def pause(self, task: str, time: float, answers: tuple[str, ...] = ()) -> None:
+    def pause(self, task: str, time: float, answers: tuple[str, ...] = (), unasked: str = "") -> None:
         """Pause offering a task: longer each time, at most half the time to its deadline."""
         tries = self._failed.get(task, _NEVER_FAILED).tries
         pause = min(self._settings.retry_pause * 2.0 ** min(tries, 20), self._settings.longest_retry_pause)
-        self._failed[task] = FailedNegotiation(time + min(pause, self._longest_pause(task, time)), tries + 1, answers)
+        retry_at = time + min(pause, self._longest_pause(task, time))
+        self._failed[task] = FailedNegotiation(retry_at, tries + 1, answers, unasked)
 
     def failed_negotiation(self, task: str) -> FailedNegotiation | None:
         """Return the last failed negotiation about a task that has stayed, or None."""
@@ -154,7 +157,7 @@ class Negotiator:
         limit = self._limit(here, task.spec.deadline, time)
         asked = [] if ticket is None else self._to_ask(task, ticket, here, limit, time, leaves=left is not None)
         if ticket is None or not asked:
-            self._fail(task.id, time)
+            self._fail(task.id, time, unasked=_NO_TICKET if ticket is None else _NOBODY)
             return
         epoch = self._outgoing.next_epoch(ticket.uuid)
         self._outcome.statistics.count_offered()
@@ -222,14 +225,14 @@ class Negotiator:
             self._outcome.statistics.count_failed()
             self._fail(negotiation.task, time, negotiation.refusal_texts())
 
-    def _fail(self, name: str, time: float, answers: tuple[str, ...] = ()) -> None:
+    def _fail(self, name: str, time: float, answers: tuple[str, ...] = (), unasked: str = "") -> None:
         task = self._domain.task(name)
         if task is not None and task.in_transit:
             listed = f" ({'; '.join(answers)})" if answers else ""
             reason = f"{self._settings.name} knows nobody that takes it{listed}"
             self._outcome.tell(CancelRequested(time, name, reason))
             return
-        self.pause(name, time, answers)
+        self.pause(name, time, answers, unasked)
         self._outcome.tell(OfferEnded(time, name))
 
     def _hand_over(self, negotiation: Negotiation, peer: str, time: float) -> None:

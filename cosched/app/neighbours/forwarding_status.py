@@ -76,19 +76,26 @@ def _with_forecast(found: TaskExplanation, task: Task, agent: Agent) -> TaskExpl
 
 def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
     task = core.tasks[name]
-    if task.origin or task.spec.deadline is None or not agent.usable():
+    if task.origin or task.spec.deadline is None or not agent.peers:
         return ""
     if core.predecessors(name):
         return "it is not offered to other domains before all that it comes after have completed"
     reason = forwarding_obstacle(task)
     if reason:
         return f"it is not offered to other domains: {reason}"
+    if not agent.usable():
+        return "it is not offered to other domains: forwarding is paused with each of them"
+    if task.spec.begin is not None and task.spec.begin > time:
+        wait = format_duration(task.spec.begin - time)
+        return f"it is not offered to other domains before the time from which it may begin, in {wait}"
     manager = "" if task.spec.native is None else task.spec.native.manager
     if manager and not any(entry.service.takes("", manager) for entry in agent.entries(time)):
         return f"no other domain is known that runs files of others' users for {manager!r}"
     tried = agent.failed_negotiation(task.id)
     if tried is None:
         return ""
+    again = f" again in {format_duration(tried.retry_at - time)}" if tried.retry_at > time else ""
+    if tried.unasked:
+        return f"it is not offered to other domains: {tried.unasked}{again and '; tried' + again}"
     answers = f" ({'; '.join(tried.answers)})" if tried.answers else ""
-    again = f"; asked again in {format_duration(tried.retry_at - time)}" if tried.retry_at > time else ""
-    return f"no other domain has offered to end it sooner{answers}{again}"
+    return f"no other domain has offered to end it sooner{answers}{again and '; asked' + again}"

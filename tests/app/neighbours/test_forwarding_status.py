@@ -8,6 +8,7 @@ import pytest
 from cosched.access.principals import Principal, Role
 from cosched.agents import Agent, AgentSettings, Broker, DomainView, Peer, PeersChanged, UserFiguresKnowledge
 from cosched.agents.protocol.letters import (
+    Advertisement,
     Offer,
     RemoteTaskState,
     RemoteTaskStatus,
@@ -23,13 +24,14 @@ from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.elastic.values import Elastic
-from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.agents.makers import Domain, a_service, a_task, a_wide_task
 from tests.agents.makers import a_domain as a_domain_with_b
-from tests.agents.makers import a_wide_task
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
+    from cosched.agents.protocol.advertisement import AdvertisedService
     from cosched.coscheduler.task import Task
 
 NOW = 1000.0
@@ -88,27 +90,52 @@ def test_why_a_late_task_has_not_gone_elsewhere() -> None:
 
 
 def test_who_was_asked_in_vain_is_said() -> None:
-    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0))
-    agent = Agent(
-        AgentSettings("here", INSTANCE),
-        DomainView(core, "fast"),
-        UserFiguresKnowledge(),
-        1,
+    domain = late_beside(a_service(free=20.0))
+    (request,) = [body for body in domain.sent if isinstance(body, Request)]
+    domain.say(Offer(request.task, 1, 200.0, "b"))
+    said = why_it_stays(domain)
+    assert said.startswith(
+        "no other domain has offered to end it sooner (b: would end it 3 min 12 s late); asked again"
     )
-    broker = Broker(core, agent)
-    broker.handle(PeersChanged(NOW, (Peer("there"),)))
-    broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
-    broker.handle(
-        TaskSubmitted(NOW, change_task(TASK, deadline=NOW + 1e4, profile=Profile((50.0, 50.0), PredictionSource.USER)))
-    )
-    broker.handle(TaskSubmitted(NOW, replace(TASK, id="2", number=2)))
-    broker.handle(TaskSubmitted(NOW, replace(TASK, id="3", number=3)))
-    broker.handle(Tick(NOW + 2))
-    broker.handle(Tick(NOW + 4))
-    waits = [task.id for task in core.tasks.values() if core.attempt_of(task.id) is None]
-    found = explain_forwarding(core, agent, waits[-1], NOW + 4)
+
+
+def late_beside(service: AdvertisedService) -> Domain:
+    """Return a domain with a task 2 that is late here, beside a neighbour that advertises this."""
+    domain = a_domain_with_b()
+    domain.say(Advertisement((service,)))
+    domain.submit(a_task(1, None, 100.0))  # has the only host
+    domain.submit(a_wide_task(2))
+    domain.pass_time(2.0)
+    return domain
+
+
+def why_it_stays(domain: Domain) -> str:
+    agent = domain.broker.agent
+    assert agent is not None
+    found = explain_forwarding(domain.broker.core, agent, "2", domain.time)
     assert found is not None
-    assert any(sentence.startswith("no other domain has offered to end it sooner") for sentence in found.waits_for)
+    return found.waits_for[-1]
+
+
+def test_a_task_about_which_nobody_was_asked_is_said_so() -> None:
+    """It was said that nobody had made an offer, which sounded as if some had been asked."""
+    service = a_service()
+    for other in (replace(service, applications=("other",), commands=False), a_service(free=1e6)):
+        said = why_it_stays(late_beside(other))
+        assert said.startswith(
+            "it is not offered to other domains: none is known that takes it and is expected to end it sooner; tried "
+        )
+
+
+def test_a_task_that_may_not_begin_yet_is_offered_from_then_on() -> None:
+    broker, agent = a_domain(Peer("there"))
+    said = why(broker, agent, change_task(TASK, begin=NOW + 121))
+    assert said.endswith("it is not offered to other domains before the time from which it may begin, in 2 min")
+
+
+def test_where_no_neighbour_is_given_tasks_a_late_one_says_so() -> None:
+    broker, agent = a_domain(Peer("there", paused=True))
+    assert why(broker, agent, TASK).endswith("not offered to other domains: forwarding is paused with each of them")
 
 
 def test_without_neighbours_nothing_is_said_of_them() -> None:
