@@ -197,7 +197,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 def test_a_wish_is_fulfilled(wish: str, environment: dict[str, str], tmp_path: Path) -> None:
     script = _PRELUDE + WISHES[wish].replace("PYTHON", shlex.quote(sys.executable))
     if "MPI" in script:
-        variables = [f"--env {name}={shlex.quote(value)}" for name, value in mpi.environment("openmpi").items()]
+        needs = mpi.environment("openmpi", tmp_path)
+        variables = [f"--env {name}={shlex.quote(value)}" for name, value in needs.items()]
         command = shlex.join(mpi.program("openmpi", tmp_path))
         script = script.replace("MPI", " ".join([*variables, "--", command]))
     done = subprocess.run(

@@ -37,12 +37,12 @@ def from_source_to_task(
         capsys: for what commands print.
         hardware: the measured resource model of its hosts.
     """
-    needs = mpi_compiler.environment(crowded=True)
+    folder = _folder(site)
+    needs = mpi_compiler.environment(folder, crowded=True)
     for name, value in needs.items():
         monkeypatch.setenv(name, value)
     if site.connector == "slurm":
         needs["OMPI_MCA_btl"] = "tcp,self"  # its nodes are all of this machine
-    folder = _folder(site)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.setenv("COSCHED_SERVER", site.server)
     monkeypatch.chdir(folder)

@@ -62,7 +62,15 @@ int main(int count, char **words)
 
 def _parallel(bench: Bench, kind: str, hosts: int, *arguments: str) -> Launch:
     launch = bench.launch(*mpi.program(kind, bench.workplace, *arguments), hosts=bench.up(hosts))
-    return replace(launch, launch=LaunchMode(kind), environment=mpi.environment(kind))
+    return replace(launch, launch=LaunchMode(kind), environment=mpi.environment(kind, _sessions(bench)))
+
+
+def _sessions(bench: Bench) -> Path:
+    """Return a folder in which jobs of any user leave the folders of MPI's runs."""
+    folder = bench.workplace / "sessions"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o1777)
+    return folder
 
 
 class ParallelProgramTests:
@@ -214,7 +222,7 @@ class LauncherAgentTests:
         source = bench.workplace / "broadcast.c"
         source.write_text(_BROADCAST, encoding="utf-8")
         program = source.with_suffix("")
-        needs = mpi_compiler.environment(crowded=True)
+        needs = mpi_compiler.environment(_sessions(bench), crowded=True)
         subprocess.run(["mpicc", str(source), "-o", str(program)], env={**os.environ, **needs}, check=True)
         launch = bench.launch(str(program), hosts=bench.up(2))
         launch = replace(launch, launch=LaunchMode.OPENMPI, environment=needs, time_limit=bench.patience)

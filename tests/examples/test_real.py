@@ -8,11 +8,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.testbed.software import mpi_compiler
 from tests.testbed.software.compiler import compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KERNELS = Path(__file__).parents[2] / "examples" / "kernels" / "real"
 LINE = r"{} .* on {}: {}, off by \d\.\d[eE][+-]\d\d, \d+\.\d{{6}} s\n"
@@ -44,12 +48,20 @@ MISTAKES = {
 
 def _environment() -> dict[str, str]:
     return {
-        **mpi_compiler.environment(crowded=True),
+        **mpi_compiler.environment(Path(os.environ["TMPDIR"]), crowded=True),
         "HOME": os.environ.get("HOME", "/"),
         "CC": compiler(),
         "FC": compiler("fortran"),
         "OMP_NUM_THREADS": "2",
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have MPI's runs leave their folders in one of these tests' own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("sessions")))
+        yield
 
 
 def _run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:

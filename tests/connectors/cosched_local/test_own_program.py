@@ -33,7 +33,7 @@ def test_a_program_goes_from_its_source_to_a_task_with_a_range(
 def test_the_five_commands_of_the_page_lead_to_a_task_with_a_deadline_and_a_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    needs = mpi_compiler.environment(crowded=True)
+    needs = mpi_compiler.environment(tmp_path, crowded=True)
     for name, value in needs.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -84,7 +84,7 @@ def mpi_place(tmp_path: Path, libraries: Path, monkeypatch: pytest.MonkeyPatch) 
 def _place(folder: Path, libraries: Path, monkeypatch: pytest.MonkeyPatch, *, mpi: bool) -> Place:
     monkeypatch.setenv("XDG_CACHE_HOME", str(libraries))
     if mpi:
-        for name, value in mpi_compiler.environment(crowded=True).items():
+        for name, value in mpi_compiler.environment(folder, crowded=True).items():
             monkeypatch.setenv(name, value)
     else:
         monkeypatch.setattr("cosched.measurement.programs.observing.shim_library", lambda: None)

@@ -38,9 +38,9 @@ int main(int count, char **words) { int off = count; ring(atoi(words[1]), atoi(w
 
 
 @pytest.fixture
-def libraries_there(monkeypatch: pytest.MonkeyPatch, libraries: Path) -> None:
+def libraries_there(monkeypatch: pytest.MonkeyPatch, libraries: Path, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(libraries))
-    for name, value in mpi_compiler.environment(crowded=True).items():
+    for name, value in mpi_compiler.environment(tmp_path, crowded=True).items():
         monkeypatch.setenv(name, value)
 
 
@@ -71,7 +71,7 @@ def test_calls_of_fortran_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     link = [*compiler().removesuffix(" -static").split(), "main.c", "ring.o", *libraries, "-lm", runtime, "-o", "ring"]
     subprocess.run(link, cwd=tmp_path, check=True)
     path = os.environ["PATH"]
-    for name, value in mpi.environment("openmpi").items():
+    for name, value in mpi.environment("openmpi", tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", f"{root}/usr/bin:{path}")
     found = observed(["mpirun.openmpi", "-np", "2", str(tmp_path / "ring"), "100", "5"], "", {"n": 100.0}, "", 120.0)

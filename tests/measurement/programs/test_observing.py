@@ -33,8 +33,8 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mpi(monkeypatch: pytest.MonkeyPatch, libraries: Path) -> None:
-    for name, value in mpi_compiler.environment(crowded=True).items():
+def mpi(monkeypatch: pytest.MonkeyPatch, libraries: Path, tmp_path: Path) -> None:
+    for name, value in mpi_compiler.environment(tmp_path, crowded=True).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(libraries))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, value in environment().items():
+    for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     return written(tmp_path, "ring.c", RING)
 

@@ -52,7 +52,7 @@ def prefix() -> Path:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Run a headless Chromium."""
+    """Run a headless Chromium; what it leaves in its temporary folder goes with it."""
     root = prefix()
     libraries = [str(folder) for pattern in _LIBRARIES for folder in root.glob(pattern)]
     environment: dict[str, str | float | bool] = {
@@ -63,7 +63,8 @@ def chromium() -> Iterator[Browser]:
     }
     # Its sandbox wants rights that neither root nor a container gives; the pages are our own.
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
-    with sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory(prefix="cosched-browser-") as own, sync_playwright() as playwright:
+        environment["TMPDIR"] = own
         browser = playwright.chromium.launch(
             executable_path=root / "usr/lib/chromium/chromium-headless-shell", args=arguments, env=environment
         )

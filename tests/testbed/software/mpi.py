@@ -43,8 +43,13 @@ def prefix() -> Path:
     return cached(_RECIPE, _install)
 
 
-def environment(kind: str) -> dict[str, str]:
-    """Return what a task needs in its environment to find this MPI, and to let root run it."""
+def environment(kind: str, sessions: Path) -> dict[str, str]:
+    """Return what a task needs in its environment to find this MPI, and to let root run it.
+
+    Args:
+        kind: "openmpi" or "mpich".
+        sessions: folder of the test's own for the folders that runs leave behind; whoever runs them may write there.
+    """
     root = prefix()
     own = {
         "OPAL_PREFIX": str(root / "usr"),
@@ -54,7 +59,8 @@ def environment(kind: str) -> dict[str, str]:
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",  # more ranks than processors: who waits lets the others go on
     }
-    return {"PATH": f"{root}/usr/bin:/usr/local/bin:/usr/bin:/bin", **(own if kind == "openmpi" else {})}
+    path = f"{root}/usr/bin:/usr/local/bin:/usr/bin:/bin"
+    return {"PATH": path, "TMPDIR": str(sessions), **(own if kind == "openmpi" else {})}
 
 
 def program(kind: str, folder: Path, *arguments: str) -> tuple[str, ...]:

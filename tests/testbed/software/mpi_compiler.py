@@ -33,14 +33,16 @@ _CROWDED = {
 }
 
 
-def environment(*, crowded: bool = False) -> dict[str, str]:
+def environment(sessions: Path | None = None, *, crowded: bool = False) -> dict[str, str]:
     """Return what programs need to find it: its compilers use the machine's own, or the unpacked one.
 
     Args:
+        sessions: folder of the test's own for the folders that each run leaves behind; whoever runs it may write there.
         crowded: anybody, root too, may start more ranks than there are processors, which then wait for one another.
     """
     return {
         **(_CROWDED if crowded else {}),
+        **({} if sessions is None else {"TMPDIR": str(sessions)}),
         "PATH": f"{prefix()}/bin:{os.environ['PATH']}",
         "OMPI_CC": compiler().removesuffix(" -static"),
         "OPAL_PREFIX": str(prefix()),
