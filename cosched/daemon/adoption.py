@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
 
-__all__ = ["Adopter"]
+__all__ = ["Adopter", "adoption_request"]
 
 _log = structlog.get_logger("cosched.adoption")
 
@@ -170,7 +170,7 @@ class Adopter(threading.Thread):
         """
         try:
             task = self._submissions.adopt(
-                Principal(job.owner, Role.USER), lambda: _request(job, self._connector.name), job.key
+                Principal(job.owner, Role.USER), lambda: adoption_request(job, self._connector.name), job.key
             )
         except SystemFault:
             raise  # tried again at the next look
@@ -250,7 +250,7 @@ def _adopted(core: Coscheduler, _time: float) -> dict[str, _Live]:
     }
 
 
-def _request(job: AdoptableJob, manager: str) -> TaskRequest:
+def adoption_request(job: AdoptableJob, manager: str) -> TaskRequest:
     """Return the request of a job, as a submit file with these lines makes it."""
     options = job.options
     if job.fault:

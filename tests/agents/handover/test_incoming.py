@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from cosched.agents import LetterReceived, Peer, PeersChanged, SendLetter
+from cosched.agents.handover.incoming import _in_transit
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import (
@@ -15,6 +19,7 @@ from cosched.agents.protocol.letters import (
     Granted,
     Noted,
     Offer,
+    Refused,
     RemoteTaskState,
     Report,
     Request,
@@ -23,7 +28,9 @@ from cosched.agents.protocol.letters import (
     Start,
     StatusReceipt,
 )
-from cosched.coscheduler.handovers import Guest, GuestState
+from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.events import AttemptSubmitted, JobReported, Restored, SavedState
+from cosched.coscheduler.handovers import Guest, GuestState, NativeJob
 from cosched.coscheduler.task import TaskState
 from tests.agents.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest
 
@@ -31,9 +38,9 @@ REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
 COMMIT = Commit(UUID, 1, 3, ("b",), DOCUMENT)
 
 
-def taken() -> Domain:
-    """Return a domain that has just taken b's task in, as task 100, and asked whether it may start."""
-    domain = a_domain()
+def taken(**changes: Any) -> Domain:
+    """Return a domain that has just taken b's task in, as task 1, and asked whether it may start."""
+    domain = a_domain(**changes)
     assert isinstance(domain.say(REQUEST, a_guest())[0], Offer)
     assert isinstance(domain.say(Reserve(UUID, 1))[0], Reserved)
     sent = domain.say(COMMIT, a_guest())
@@ -87,6 +94,98 @@ def test_what_was_fenced_is_gone_and_cannot_be_permitted() -> None:
     assert domain.started == []
 
 
+def test_a_late_word_of_an_earlier_hand_over_is_not_heard() -> None:
+    domain = taken()
+    domain.say(replace(COMMIT, epoch=2), a_guest())
+    assert domain.say(COMMIT, a_guest()) == []
+    assert domain.say(Fenced(UUID, 1)) == []
+    assert list(domain.broker.core.tasks) == ["2"]
+
+
+def test_what_its_origin_has_let_start_is_neither_taken_back_nor_taken_in_again() -> None:
+    domain = taken()
+    domain.say(Granted(UUID, 1, 1))
+    assert domain.say(Fenced(UUID, 1)) == []
+    assert domain.say(replace(COMMIT, epoch=2), a_guest()) == []
+    assert not domain.outcome.changes.guests
+    assert list(domain.broker.core.tasks) == ["1"]
+
+
+def test_a_place_that_was_kept_is_given_though_its_neighbour_has_been_paused() -> None:
+    domain = a_domain()
+    domain.say(REQUEST, a_guest())
+    domain.say(Reserve(UUID, 1))
+    domain.happen(PeersChanged(domain.time, (Peer("b", paused=True),)))
+    assert Accepted(UUID, 1) in domain.say(COMMIT, a_guest())
+
+
+def test_a_task_that_cannot_be_run_where_its_place_was_kept_is_refused() -> None:
+    domain = a_domain()
+    domain.say(REQUEST, a_guest())
+    domain.say(Reserve(UUID, 1))
+    assert domain.say(COMMIT, None, "its model is at fault") == [Refused(UUID, 1, "its model is at fault")]
+    assert not domain.broker.core.tasks
+
+
+def test_a_guest_whose_origin_is_silent_for_two_leases_goes_and_any_word_of_it_counts() -> None:
+    domain = taken(lease=10.0)
+    domain.pass_time(19.0)
+    assert domain.state("1") == "queued"
+    domain.say(Noted((StatusReceipt(UUID, 1, final=False),)))
+    domain.pass_time(19.0)
+    assert domain.state("1") == "queued"
+    domain.pass_time(2.0)
+    assert domain.state("1") == "gone"
+
+
+def test_after_a_restart_an_origin_has_two_leases_again_to_be_heard() -> None:
+    domain = taken(lease=10.0)
+    guests, tasks = domain.outcome.changes.guests, domain.broker.core.tasks
+    domain.time += 60.0
+    domain.happen(Restored(domain.time, SavedState(tuple(tasks.values()), guests=tuple(guests.values()), life=2)))
+    domain.pass_time(19.0)
+    assert domain.state("1") == "queued"
+    domain.pass_time(2.0)
+    assert domain.state("1") == "gone"
+
+
+def test_a_guest_that_may_start_outlasts_the_silence_of_its_origin() -> None:
+    domain = taken(lease=10.0)
+    domain.say(Granted(UUID, 1, 1))
+    for _ in range(10):
+        domain.pass_time(10.0)
+    assert domain.state("1") == "dispatching"
+
+
+def test_an_origin_is_reported_to_four_times_a_lease() -> None:
+    domain = taken(lease=40.0)
+    told = [body for _ in range(60) for body in domain.pass_time(1.0) if isinstance(body, Report)]
+    assert len(told) == 6
+
+
+def test_a_guest_that_began_and_was_cancelled_is_not_given_back_unstarted() -> None:
+    """Its origin would run it a second time."""
+    domain = taken()
+    domain.say(Granted(UUID, 1, 1))
+    attempt = domain.broker.core.attempt_of("1")
+    assert attempt is not None
+    domain.happen(AttemptSubmitted(domain.time, attempt.uuid, "7.0"))
+    domain.happen(JobReported(domain.time, JobReport(attempt.uuid, JobState.RUNNING, started=domain.time)))
+    (said,) = [body for body in domain.sent if isinstance(body, Report)]
+    assert said.statuses[0].state is RemoteTaskState.RUNNING
+    domain.say(Cancel(UUID, 1, "no more"))
+    domain.happen(JobReported(domain.time, JobReport(attempt.uuid, JobState.REMOVED, finished=domain.time)))
+    (said,) = [body for body in domain.sent if isinstance(body, Report)]
+    assert said.statuses[0].state is RemoteTaskState.CANCELLED
+
+
+def test_what_only_goes_through_brings_nothing_that_would_run_here() -> None:
+    native, name = NativeJob("slurm", "#!/bin/sh"), 300 * "n"
+    spec = _in_transit(replace(DOCUMENT, name=name, native=native, prepare=("/bin/prepare",)), "b", NOW).spec
+    assert (spec.native, spec.prepare, spec.environment, spec.directory) == (None, (), {}, "")
+    assert len(spec.name) == 200
+
+
 def test_what_is_not_known_here_has_never_started_here() -> None:
     (report,) = a_domain().say(Cancel(UUID, 1, "no more"))
     assert isinstance(report, Report)
@@ -100,6 +199,10 @@ def test_the_end_is_reported_until_it_is_confirmed() -> None:
     assert (status.state, status.reason) == (RemoteTaskState.RETURNED, "no more (in b)")
     again = [body for body in domain.pass_time(20.0) if isinstance(body, Report)]
     assert again
+    (repeated,) = domain.say(Cancel(UUID, 1, "no more"))  # the answer was lost
+    assert isinstance(repeated, Report)
+    domain.say(Noted((StatusReceipt(UUID, 1, final=False),)))  # of what was told while it waited
+    assert not domain.outcome.changes.guests
     domain.say(Noted((StatusReceipt(UUID, 1, final=True),)))
     assert [guest.state for guest in domain.outcome.changes.guests.values()] == [GuestState.SETTLED]
     assert not any(isinstance(body, Report) for body in domain.pass_time(20.0))

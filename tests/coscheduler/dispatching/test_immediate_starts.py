@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -9,13 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.coscheduler.dispatching.immediate_starts import (
+    BackfillCandidate,
     ImmediateStart,
     RunTimeTable,
     first_on_idle_hosts,
+    gaps_on_lent_hosts,
     starts_in_order,
     starts_now,
 )
+from cosched.coscheduler.places.licences import NO_LICENCES, LicenceTimeline
+from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.licences import Licences
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.schedule import Assignment
 from tests.scheduling.problems import a_problem
@@ -30,12 +35,17 @@ def anyone(_task: str) -> bool:
     return True
 
 
-def leaving(plan: list[Assignment], idle: list[str], ready: Callable[[str], bool] = anyone) -> list[ImmediateStart]:
+def leaving(
+    plan: list[Assignment],
+    idle: list[str],
+    ready: Callable[[str], bool] = anyone,
+    licences: LicenceTimeline = NO_LICENCES,
+) -> list[ImmediateStart]:
     """Return who leaves where all hosts are alike."""
     hosts = {*idle, *(host for item in plan for host in item.hosts)}
     seconds = np.array([[[item.end - item.start] * len(hosts) for item in plan]]).reshape(1, len(plan), len(hosts))
     places = {item.task: place for place, item in enumerate(plan)}
-    return starts_now(plan, idle, ready, RunTimeTable(dict.fromkeys(hosts, 0), places, seconds))
+    return starts_now(plan, idle, ready, RunTimeTable(dict.fromkeys(hosts, 0), places, seconds), licences=licences)
 
 
 def test_a_planned_start_that_has_come_leaves() -> None:
@@ -90,6 +100,11 @@ def test_in_order_the_head_blocks() -> None:
     assert starts_in_order(queue, ["b", "a", "c"], anyone, run_times) == [ImmediateStart("1", ("a",), 5.0)]
 
 
+def test_in_order_the_head_blocks_also_where_its_host_is_kept_for_others() -> None:
+    run_times = RunTimeTable({"a": 0}, {"1": 0, "2": 1}, np.array([[[5.0], [2.0]]]))
+    assert starts_in_order([("1", 1), ("2", 1)], ["a"], anyone, run_times, {"a": 3.0}) == []
+
+
 def test_in_order_the_fastest_hosts_are_taken_first_and_the_slowest_of_them_decides() -> None:
     run_times = RunTimeTable({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
     taken = starts_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, run_times)
@@ -107,6 +122,69 @@ def test_a_slower_host_is_taken_only_where_the_task_ends_no_later_there(
 ) -> None:
     plan = [Assignment("long", ("f",), busy_until, busy_until + 4.0)]
     assert starts_now(plan, ["s", "t"], anyone, two_classes()) == leaves
+
+
+def test_planned_on_hosts_of_two_classes_a_task_is_as_quick_as_those_that_it_gets() -> None:
+    run_times = RunTimeTable({"f": 0, "g": 0, "s": 1}, {"long": 0}, np.array([[[9.0, 4.0]], [[20.0, 9.0]]]))
+    plan = [Assignment("long", ("f", "s"), 9.0, 18.0)]
+    assert starts_now(plan, ["f", "g"], anyone, run_times) == [ImmediateStart("long", ("f", "g"), 4.0)]
+
+
+@pytest.mark.parametrize(("seconds", "leaves"), [(4.0, ["short"]), (4.5, [])])
+def test_no_licence_is_taken_from_a_planned_task(seconds: float, leaves: list[str]) -> None:
+    plan = [Assignment("wide", ("a", "d"), 4.0, 9.0), Assignment("short", ("a",), 9.0, 9.0 + seconds)]
+    assert [each.task for each in leaving(plan, ["b"], licences=one_licence("wide", "short"))] == leaves
+
+
+def test_of_two_that_fill_gaps_one_has_the_licence() -> None:
+    plan = [Assignment(name, ("a",), 9.0 + place, 10.0 + place) for place, name in enumerate("xy")]
+    taken = leaving(plan, ["b", "c"], licences=one_licence("x", "y"))
+    assert [each.task for each in taken] == ["x"]
+
+
+def one_licence(*tasks: str) -> LicenceTimeline:
+    """Return one of which there is one; tasks x, y and z, or those named, ask for it, but z."""
+    names = (*tasks, "z")
+    demand = np.array([[int(name in tasks)] for name in names])
+    return LicenceTimeline(names, Licences(("matlab",), np.array([1]), demand))
+
+
+def gaps(plan: list[Assignment], idle: list[str], lent: dict[str, float], **how: Any) -> list[Assignment]:
+    """Return who would leave if what is lent were idle; hosts are a to f, all alike."""
+    seconds = np.array([[[item.end - item.start] * 6 for item in plan]])
+    run_times = RunTimeTable(dict.fromkeys("abcdef", 0), {item.task: n for n, item in enumerate(plan)}, seconds)
+    terms: dict[str, Any] = {"kept": {}, "behind": (), "licences": NO_LICENCES, **how}
+    return gaps_on_lent_hosts(plan, idle, lent, anyone, run_times, **terms)
+
+
+def test_a_task_would_fill_a_gap_on_a_lent_host_once_that_is_free() -> None:
+    plan = [Assignment("wide", ("a", "b", "d"), 4.0, 9.0), Assignment("x", ("a",), 9.0, 12.0)]
+    here = [Assignment("x", ("c",), 0.0, 3.0)]
+    assert gaps(plan, [], {"c": 2.0}) == here
+    assert gaps(plan, [], {"c": 2.0, "down": 9.0}) == here
+    assert gaps(plan, [], {"c": 2.0}, kept={"c": 5.0}) == here
+    assert gaps(plan, [], {"c": 2.0}, kept={"c": 4.5}) == []  # it would begin 2 s later
+    assert gaps(plan, ["e"], {"c": 2.0}) == []  # it leaves on e
+
+
+def test_what_is_planned_to_start_on_a_lent_host_soon_fills_no_gap_and_leaves_the_others() -> None:
+    plan = [Assignment("soon", ("c",), 1.0, 5.0), Assignment("x", ("a",), 9.0, 12.0)]
+    assert gaps(plan, [], {"c": 2.0}) == []
+    assert gaps(plan, [], {"c": 2.0, "d": 2.0}) == [Assignment("x", ("d",), 0.0, 3.0)]
+
+
+@pytest.mark.parametrize(("until", "there"), [(5.0, True), (4.5, False)])
+def test_the_rest_of_the_plan_would_fill_gaps_on_lent_hosts_too(until: float, there: bool) -> None:
+    rest = [BackfillCandidate("rest", 1, 3.0)]
+    found = gaps([Assignment("x", ("a", "b"), 0.0, 3.0)], [], {"c": 2.0}, kept={"c": until}, behind=rest)
+    assert found == ([Assignment("rest", ("c",), 0.0, 3.0)] if there else [])
+
+
+@pytest.mark.parametrize(("end", "there"), [(10.0, True), (9.5, False)])
+def test_a_slower_host_that_is_lent_is_taken_only_where_the_task_ends_no_later_there(end: float, there: bool) -> None:
+    plan = [Assignment("long", ("f",), end - 4.0, end)]
+    found = gaps_on_lent_hosts(plan, [], {"s": 1.0}, anyone, two_classes(), {}, (), NO_LICENCES)
+    assert found == ([Assignment("long", ("s",), 0.0, 9.0)] if there else [])
 
 
 starts = st.sampled_from([0.0, 1.0, 2.0, 5.0])
@@ -179,3 +257,15 @@ def test_of_a_long_queue_only_those_are_decoded_that_are_the_first_on_an_idle_ho
     first, behind = first_on_idle_hosts(problem, plan, problem.hosts)
     assert len(first) + len(behind) == 200
     assert len(first) == 32
+
+
+@pytest.mark.parametrize("scarce", ["hosts", "licences"])
+def test_all_is_decoded_where_hosts_go_or_licences_are_scarce(scarce: str) -> None:
+    problem, plan, _ = _a_queue(np.random.default_rng(1), 200)
+    if scarce == "hosts":
+        problem = replace(problem, unavailability=(Unavailability(0, 50.0, 60.0),))
+    else:
+        demand = np.ones((200, 1), dtype=np.int64)
+        problem = replace(problem, licences=Licences(("matlab",), np.array([3]), demand))
+    first, behind = first_on_idle_hosts(problem, plan, problem.hosts)
+    assert (list(first), behind) == (list(decode(problem, plan).assignments), [])

@@ -18,6 +18,7 @@ from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ResizeWished, SharesChanged, Tick
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.planning_view import PlanningView
+from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.scheduling.decoding.decoder import decode
@@ -289,6 +290,103 @@ def test_of_a_long_queue_all_that_starts_soon_is_known_and_the_rest_is_not_decod
     assert [each for each in every if each.start <= 30.0] == [each for each in soon if each.start <= 30.0]
     assert list(soon) == list(every[: len(soon)])
     assert len(soon) < len(every)
+
+
+def test_no_place_is_lent_that_a_reservation_needs_before_its_worker_could_leave() -> None:
+    core, _ = running(elastic(1, 2), payback=0.0)
+    core.handle(HostsObserved(2.0, nodes(3)))
+    core.handle(HostsReserved(2.5, Reservation("r", ("node03",), 8.0, 900.0)))
+    assert {each.hosts for each in lent(core)} == {("node01",), ("node02",)}
+    assert lent(core, 20.0) == []
+
+
+def beside_another() -> tuple[Coscheduler, Attempt]:
+    """Return a core in which an elastic task 2 runs beside the first, which has a core of each host; and its lead."""
+    seconds = (math.inf, *(6000.0 / count for count in range(2, 15)))
+    core, lead = running(elastic(1, 1, seconds))
+    for attempt in dispatched(submit(core, elastic(2, 1, seconds), 1.5)):
+        start(core, attempt, 1.5)
+    return core, lead
+
+
+@pytest.mark.parametrize("predicted", [True, False])
+def test_a_place_that_comes_back_for_a_task_is_not_lent_to_another_elastic_one(predicted: bool) -> None:
+    """Neither for one that leaves before a wide one, nor for one whose hosts the manager chooses."""
+    core, _ = beside_another()
+    lent(core)
+    submit(core, a_part(3, 8, (math.inf, 10.0)), 20.0)  # it needs the promised places, too
+    submit(core, a_part(4, 3) if predicted else with_needs(a_task(4, None), cores=3), 21.0)
+    gone = leaving(core)
+    assert len(gone) == 3
+    assert not workers(removed(core, gone[0], 22.0))
+
+
+def test_a_place_is_another_tasks_only_when_its_worker_has_left() -> None:
+    core, lead = beside_another()
+    lent(core)
+    assert left(core) == {"node01": 0, "node02": 0}
+    core.handle(ResizeWished(20.0, lead.uuid, 1, 2))
+    gone = leaving(core)
+    assert {each.task for each in gone} == {"1"}
+    assert not workers(core.handle(Tick(20.5)))
+    new = workers(removed(core, gone[0], 21.0))
+    assert [(each.task, each.hosts) for each in new] == [("2", gone[0].hosts)]
+
+
+def test_lent_places_are_left_in_time_for_a_planned_start() -> None:
+    """Not when the task that is to start would already wait for the workers."""
+    core, _ = running(elastic(1, 1), payback=0.0)
+    (other,) = dispatched(submit(core, a_part(2, 4, (math.inf, 100.0)), 2.0))
+    start(core, other, 2.0)
+    submit(core, a_part(3, 7, (math.inf, 10.0)), 2.1)
+    assert len(lent(core)) == 6
+    core.handle(Tick(99.5))
+    assert not leaving(core)
+    core.handle(Tick(100.5))
+    assert len(leaving(core)) == 6  # it starts at 102 s, and they take 2 s
+
+
+def test_nobody_leaves_for_a_task_that_may_not_leave_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, _ = running(elastic(1, 2))
+    lent(core)
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskQueue, "may_leave", lambda _queue, _task, _time: False)
+        submit(core, a_part(2, 4), 20.0)
+        assert not leaving(core)
+    core.handle(Tick(21.0))
+    assert len(leaving(core)) == 2
+
+
+def test_a_task_without_a_prediction_has_what_is_left_beside_lent_places() -> None:
+    core, _ = running(elastic(1, 1, (math.inf, *(6000.0 / count for count in range(2, 17)))))
+    lent(core)
+    assert left(core) == {"node01": 0, "node02": 0}
+    core.handle(HostsObserved(8.0, (*nodes(2), replace(nodes(3)[2], claimed=True, others=HostShare(0, 4, 0)))))
+    (new,) = dispatched(submit(core, with_needs(a_task(2, None), cores=4), 8.1))
+    assert (new.task, new.hosts) == ("2", ())
+    core.handle(Tick(9.0))
+    assert not leaving(core)
+
+
+def test_places_on_a_host_that_is_set_aside_are_not_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, _ = running(elastic(1, 2))
+    core.handle(HostsObserved(2.0, nodes(3)))
+    monkeypatch.setattr(PlanningView, "shut", lambda _view, _time: {"node03"})
+    assert {each.hosts for each in lent(core)} == {("node01",), ("node02",)}
+
+
+def test_of_a_long_queue_those_are_known_that_start_soon_on_hosts_that_are_taken_now() -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    core.handle(HostsObserved(0.0, nodes(4)))
+    for number in range(1, 5):
+        for attempt in dispatched(submit(core, a_part(number, 8))):
+            start(core, attempt, 0.0)
+    for number in range(5, 105):
+        submit(core, a_part(number, 1, (5.0,)), 0.001 * number)
+    planned = core.planning_view.planned(1.0)
+    assert planned is not None
+    soon, every = first_places(*planned, 30.0), decode(*planned).assignments
+    assert [each for each in every if each.start <= 30.0] == [each for each in soon if each.start <= 30.0]
 
 
 def test_an_explanation_says_which_part_of_which_host_is_lent_and_until_when() -> None:
