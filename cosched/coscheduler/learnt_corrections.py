@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.places.contention import ExpectedContention, contention_key
+from cosched.coscheduler.places.owner_loads import MOST_DISTURBED
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction, DispatchLatency
 from cosched.prediction.contention import Contention, times_longer
@@ -87,12 +88,14 @@ class LearntCorrections:
 
         Nor does an elastic one with workers, whose hosts changed while it ran, unless it is a stage; of one that
         checkpoints all attempts count together. Of a run on hosts with owners, or beside others, the time that it would
-        have taken alone on dedicated ones counts, as far as that is known.
+        have taken alone on dedicated ones counts, as far as that is known; see `MOST_DISTURBED`.
         """
         status, elastic = task.status, task.spec.elastic
         if elastic is not None and not (elastic.restart or elastic.whole_chain):
             return
         if status.state is not TaskState.COMPLETED or status.actual is None or status.peer or task.profile is None:
+            return
+        if status.load_factor > MOST_DISTURBED:
             return
         seconds = status.actual
         if elastic is not None and elastic.restart:

@@ -18,6 +18,7 @@ from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.places.licences import LicenceUse
 from cosched.coscheduler.places.occupancy import HostOccupancy
+from cosched.coscheduler.places.owner_loads import MOST_DISTURBED
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
@@ -333,7 +334,8 @@ class CoreState:
     def _note_run(self, attempt: Attempt, ends: tuple[float, float] | None, contention: float) -> None:
         """Write down what an attempt that completed tells of the next ones.
 
-        What failed or was cut off tells nothing, nor a run on hosts of several classes: the slowest of them decided.
+        What failed or was cut off tells nothing, nor a run on hosts of several classes: the slowest of them decided;
+        nor one of which owners of its hosts were expected to make nearly all.
 
         Args:
             attempt: with its end.
@@ -343,6 +345,8 @@ class CoreState:
         if attempt.state is not AttemptState.COMPLETED or attempt.started is None or attempt.finished is None:
             return
         task, classes = self.tasks[attempt.task], self.hosts.classes()
+        if task.status.load_factor > MOST_DISTURBED:
+            return
         seconds, predicted = attempt.finished - attempt.started, attempt.predicted
         if attempt.lead is not None:
             if (whole := whole_run(task, len(attempt.hosts) or attempt.count, seconds)) is None:

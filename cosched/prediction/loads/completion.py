@@ -39,6 +39,7 @@ _MOMENT_STEPS = 400  # of those of a distribution, which costs more
 _LEAST_MEAN = 1e-300
 _MOST_COUNTED = 30.0  # expected interruptions; the sum of more is told by its own two moments
 _SMOOTH = 1e6  # largest shape of a busy period: its length hardly varies
+_LEAST_SPEED = 1e-50  # of a program beside owners; one that is slower never ends
 
 
 class Distribution(Protocol):
@@ -95,6 +96,8 @@ class CompletionTime:
         delay = self.mean - self.work
         if disturbed <= 0 or delay <= _LEAST_MEAN:
             return 1.0
+        if math.isinf(delay):
+            return self.undisturbed
         if 0 < self.interruptions <= _MOST_COUNTED:
             return self._counted(seconds - self.work, delay / self.interruptions)
         expected = delay / disturbed
@@ -200,9 +203,11 @@ def interrupted_together(work: float, loads: Sequence[HostLoad]) -> CompletionTi
     rate = sum(load.rate for load in loads)
     if rate * max(load.mean for load in loads) <= 0:
         return CompletionTime(work, 1.0, work, 0.0)
-    depth = sum(load.depth * load.rate for load in loads) / rate
+    depth = min(sum(load.depth * load.rate for load in loads) / rate, 1.0)
     all_idle = math.prod(1 - load.busy for load in loads)
-    speed = 1 - depth * (1 - all_idle)
+    speed = 1 - depth + depth * all_idle
+    if speed < _LEAST_SPEED:
+        return CompletionTime(work, math.exp(-rate * work), math.inf, math.inf)
     variance = depth**2 * _variability(loads) * work / speed**3
     interruptions = rate * work if depth == 1 else 0.0  # else they come while it advances, too
     return CompletionTime(work, math.exp(-rate * work), work / speed, variance, interruptions)
@@ -212,15 +217,16 @@ def _variability(loads: Sequence[HostLoad]) -> float:
     """Return the variance of the time in which all hosts are idle, per second: twice its covariance's integral."""
     if len(loads) == 1:
         return loads[0].variability
-    idle = np.array([1 - load.busy for load in loads])
+    alike = Counter(loads)  # hosts of a domain have few different loads
+    idle, hosts = np.array([1 - load.busy for load in alike]), np.array([*alike.values()])
     # The time constants of exponential covariances with each host's own variability.
-    constants = np.array([load.variability for load in loads]) / (2 * idle * np.maximum(1 - idle, _LEAST_MEAN))
+    constants = np.array([load.variability for load in alike]) / (2 * idle * np.maximum(1 - idle, _LEAST_MEAN))
     longest = float(constants.max())
     if longest <= 0:
         return 0.0
     times = longest * np.expm1(np.linspace(0.0, math.log(41.0), _STEPS + 1))  # fine near 0, up to 40 constants
     decays = np.exp(-times[:, np.newaxis] / np.maximum(constants, longest * 1e-9))
-    covariance = np.prod(idle**2 + idle * (1 - idle) * decays, axis=1) - np.prod(idle**2)
+    covariance = np.prod((idle**2 + idle * (1 - idle) * decays) ** hosts, axis=1) - np.prod(idle ** (2 * hosts))
     return float(2 * np.trapezoid(covariance, times))
 
 

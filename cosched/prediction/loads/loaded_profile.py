@@ -52,7 +52,7 @@ def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption)
 def times_longer(profile: Profile | None, load: HostLoad, count: int, interruption: Interruption) -> float:
     """Return how many times longer than on idle hosts a run lasts that ends well.
 
-    One that is driven away ends; its next try takes its time.
+    One that is driven away ends; its next try takes its time. No run is expected to last longer than predictions may.
 
     Args:
         profile: of the program, on idle hosts; None where nothing is known of it.
@@ -62,11 +62,12 @@ def times_longer(profile: Profile | None, load: HostLoad, count: int, interrupti
     """
     if interruption is Interruption.EVICT:
         return 1.0
+    work = math.inf if profile is None else profile.on(count)
+    if math.isinf(work):
+        return min(_together(load, count)[0], _LONGEST)
     if profile is not None and profile.coupling is Coupling.INDEPENDENT:
-        work = profile.on(count) if count <= len(profile.seconds) else math.inf
-        if math.isfinite(work):
-            return last_of_parts(work, load, count)[0] / work
-    return _together(load, count)[0]
+        return last_of_parts(work, load, count)[0] / work
+    return min(_together(load, count)[0], _LONGEST / work)
 
 
 def _completion(
@@ -86,7 +87,7 @@ def _completion(
     return mean, math.sqrt(math.log1p(relative))
 
 
-@lru_cache(4096)
+@lru_cache(2**15)  # all numbers of hosts at a few levels
 def _together(load: HostLoad, count: int) -> tuple[float, float]:
     """Return mean and variance of the time on so many hosts, per second of the work."""
     found = interrupted_together(1.0, (load,) * count)

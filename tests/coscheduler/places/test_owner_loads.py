@@ -28,6 +28,7 @@ from tests.coscheduler.makers import (
 )
 
 QUARTER = HostLoad(rate=1 / 300, mean=100, square=20_000)  # takes a quarter: runs last a third longer
+THREE_QUARTERS = HostLoad(rate=3 / 64, mean=64, square=8192)
 HALF = HostLoad(rate=1 / 100, mean=100, square=20_000)
 
 
@@ -215,3 +216,34 @@ def test_parts_that_do_not_wait_for_one_another_end_sooner() -> None:
         found.append(attempt.predicted)
     assert found[0] == pytest.approx(1600.0)  # 900 / 0.75²
     assert 1200 < found[1] < 1450
+
+
+@pytest.mark.parametrize("count", [16, 32])
+def test_a_core_goes_on_where_owners_come_to_many_hosts_of_a_task(count: int) -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(count)))
+    (attempt,) = dispatched(submit(core, replace(a_task(1), profile=on_so_many(count))))
+    start(core, attempt, 0.0)
+    submit(core, replace(a_task(2), profile=on_so_many(count)))
+    core.handle(HostsObserved(20.0, hosts(count), dict.fromkeys(attempt.hosts, THREE_QUARTERS)))
+    assert explain(core, "1", 20.0)
+    assert explain(core, "2", 20.0)
+    predicted = core.attempts[attempt.uuid].predicted
+    assert predicted is not None
+    assert predicted <= 10 * 365 * 86400.0
+    core.handle(HostsObserved(40.0, hosts(count)))  # they have gone again
+    assert core.attempts[attempt.uuid].predicted == pytest.approx(140, abs=0.01)
+
+
+def test_a_run_that_owners_should_have_kept_for_ever_teaches_nothing() -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(16), {f"node{number:02}": THREE_QUARTERS for number in range(1, 17)}))
+    (attempt,) = dispatched(submit(core, replace(a_task(1), profile=on_so_many(16))))
+    start(core, attempt, 0.0)
+    assert not complete(core, attempt, 0.0, 130.0).changes.runs
+    assert not core.corrections()
+
+
+def on_so_many(count: int) -> Profile:
+    """Return two minutes on so many hosts, and on no other number of them."""
+    return Profile((float("inf"),) * (count - 1) + (120.0,), PredictionSource.USER)

@@ -116,3 +116,17 @@ def test_the_last_of_several_is_reckoned_from_where_the_first_may_end() -> None:
     part = interrupted(30.0, HostLoad(rate=0.0005, mean=200, square=80_000))  # hardly ever disturbed, but for long
     assert LastCompletion((part,)).mean == pytest.approx(part.mean, rel=0.01)
     assert LastCompletion((part,)).deviation == pytest.approx(part.deviation, rel=0.05)
+
+
+def test_a_program_on_many_hosts_with_owners_never_ends() -> None:
+    load = HostLoad(rate=3 / 64, mean=64, square=8192)  # its owner takes three quarters
+    found = interrupted_together(100.0, (load,) * 1000)
+    assert (found.mean, found.variance) == (math.inf, math.inf)
+    assert found.within(1e9) < 1e-9
+    assert found.quantile(0.5) == math.inf
+
+
+def test_alike_hosts_are_reckoned_as_any_others() -> None:
+    load, other = HostLoad(1 / 300, 100, 20_000), HostLoad(1 / 300, 100 + 1e-9, 20_000)
+    alike, each = interrupted_together(100.0, (load,) * 4), interrupted_together(100.0, (load, load, other, other))
+    assert (alike.mean, alike.variance) == pytest.approx((each.mean, each.variance))

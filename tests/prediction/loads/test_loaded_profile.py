@@ -61,3 +61,14 @@ def test_independent_parts_wait_for_the_last_and_not_for_each_other() -> None:
         )
     evicted = [loaded_profile(each, LOAD, Interruption.EVICT).seconds for each in (independent, coupled)]
     assert evicted[0] == evicted[1]  # the job ends, whatever its parts do
+
+
+@pytest.mark.parametrize("count", [27, 54, 200, 2000])
+def test_programs_on_many_hosts_with_owners_take_as_long_as_predictions_may(count: int) -> None:
+    load = HostLoad(rate=3 / 64, mean=64, square=8192)  # its owner takes three quarters
+    found = loaded_profile(Profile((60.0,) * count, PredictionSource.USER), load, Interruption.SUSPEND)
+    assert found.seconds[0] == pytest.approx(240)
+    assert found.seconds[-1] == 10 * 365 * 86400.0
+    longer = times_longer(Profile((60.0,) * count, PredictionSource.USER), load, count, Interruption.SUSPEND)
+    assert longer == pytest.approx(10 * 365 * 86400.0 / 60)
+    assert times_longer(None, load, count, Interruption.SUSPEND) <= 10 * 365 * 86400.0
