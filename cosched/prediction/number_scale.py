@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["NumberScale"]
 
 _TINY = 1e-3  # of the least number seen: as far below is taken what is not above 0, unlike all others
+_MOST_UNITS = 1e300  # no number is taken to be larger; beyond 1e308 none is finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +42,4 @@ class NumberScale:
         """Return the place of a number on the scale."""
         if self.least:
             return math.log(max(number, _TINY * self.least))
-        return math.asinh(number / self.unit)
+        return math.asinh(min(max(number / self.unit, -_MOST_UNITS), _MOST_UNITS))

@@ -212,3 +212,12 @@ def test_whatever_ran_exponents_are_numbers(runs: list[KeyedRun]) -> None:
     others = OtherPrograms(runs)
     told = [*others.hosts.doublings.values(), *others.stated_hosts.doublings.values(), others.number("new")]
     assert all(math.isfinite(each.mean) and 0.05 < each.deviation < 5 for each in told)
+
+
+def test_numbers_of_any_size_keep_nobody_from_being_foretold() -> None:
+    odd = [KeyedRun("odd", (number,), 1, "", 5.0, None) for number in (0.0, 1e-200, 1e-200, 1e200, -1e308)]
+    found = OtherPrograms([*_program("usual", 0.1), *odd]).number("new")
+    assert math.isfinite(found.mean)
+    history = History([Run(each.numbers, 1, "", each.seconds) for each in odd])
+    median, slow = history.predict((1e308,), (1, 2), "")
+    assert (median < slow).all()
