@@ -91,7 +91,7 @@ class _Reader:
             return "#"
         if (option := _OPTION.match(text)) and self._taken(option[2]):
             return f"{option[1]}#"
-        return _DIGITS.sub("0", text)
+        return _DIGITS.sub("0", text).replace("#", "##")  # alone it stands for a number
 
     def _taken(self, text: str) -> bool:
         if not _NUMBER.match(text) or not math.isfinite(value := float(text)):

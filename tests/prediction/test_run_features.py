@@ -23,6 +23,11 @@ def test_another_program_word_or_number_of_numbers_is_another_history() -> None:
     assert command_features(["/a", "1"], "ann1").key != command_features(["/a", "1"], "ann2").key
 
 
+def test_what_stands_for_a_number_is_none_in_a_command() -> None:
+    for written, number in (("#", "5"), ("-n#", "-n5")):
+        assert command_features(["grep", written]).key != command_features(["grep", number]).key
+
+
 def test_numbers_inside_a_script_count_and_very_many_do_not() -> None:
     assert command_features(["/bin/sh", "-c", "sleep 0.3; run --size=7"]).numbers == (0.3, 7.0)
     many = [str(number) for number in range(100)]

@@ -49,6 +49,12 @@ def predicted(here: Daemon, request: TaskRequest = HEAT, user: Principal = ANN) 
     return forecast.profile
 
 
+def test_a_command_with_a_hash_is_none_with_a_number(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8), "5")
+    assert predicted(here, TaskRequest(command=("/opt/heat", "5"))) is not None
+    assert predicted(here, TaskRequest(command=("/opt/heat", "#"))) is None
+
+
 def test_a_command_that_ran_three_times_passes_through_no_longer(here: Daemon) -> None:
     ran(here, (20.0, 20.4))
     assert predicted(here) is None
