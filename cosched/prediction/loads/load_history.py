@@ -126,6 +126,7 @@ class LoadHistory:
         self._present: dict[str, _Presence] = {}
         self._taken: dict[str, float] = {}  # at the last look
         self._looked: float | None = None
+        self._last: dict[str, float] = {}  # host → when it was seen last, epoch seconds
         self._changed: set[tuple[str, int]] = set()
         self._totals = HourlyLoad("", 0)
         self._levels: dict[str, float] = {}
@@ -153,12 +154,15 @@ class LoadHistory:
             for host in self._rows:
                 if host in taken and host in self._taken:
                     self._pass(host, since, time)
+        for host in [each for each in self._present if time - self._last[each] > _LONGEST_GAP]:
+            self._leave(host, self._last[host])  # he has switched it off; or nobody looked, and he may have left
         for host, part in taken.items():
             if part > _NOTHING and host not in self._present:
                 self._come(host, time)
             elif part <= _NOTHING and host in self._present:
                 self._leave(host, time)
         self._taken = dict(taken)
+        self._last.update(dict.fromkeys(taken, time))
 
     def unwritten(self) -> list[HourlyLoad]:
         """Return the records that have changed since the last call."""

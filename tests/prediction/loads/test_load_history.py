@@ -53,6 +53,23 @@ def test_a_machine_that_others_use_day_and_night_is_loaded_while_they_do() -> No
     assert history.loads(START + 40 * HOUR)["a"].depth >= 0.5
 
 
+def test_an_owner_who_shuts_his_machine_down_has_left() -> None:
+    history = LoadHistory()
+    for minute in range(3 * 24 * 60):
+        off = minute % (24 * 60) >= 11 * 60
+        history.observe({"b": 0.0} if off else {"a": float(minute > 0), "b": 0.0}, START + minute * 60)
+    assert sum(row.busy for row in history.hours("a")) == pytest.approx(3 * 11 * HOUR, rel=0.01)
+
+
+def test_a_presence_lasts_no_longer_than_it_was_seen() -> None:
+    history = LoadHistory()
+    history.observe({"a": 0.0}, START)
+    history.observe({"a": 1.0}, START + 60)
+    history.observe({"a": 1.0}, START + 120)
+    history.observe({"a": 0.0}, START + 72 * HOUR)  # the manager did not answer from Friday to Monday
+    assert sum(row.lengths for row in history.hours("a")) <= 60
+
+
 def test_what_was_not_seen_counts_for_nothing() -> None:
     history = LoadHistory()
     history.observe({"a": 1.0}, START)
