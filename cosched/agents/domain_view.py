@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.advertised_rooms import advertised_rooms
-from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps, shared_class
+from cosched.agents.protocol.advertisement import FARTHEST, AdvertisedHostClass, availability_steps, shared_class
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.places.room_over_time import RoomUse, free_for_good
 from cosched.coscheduler.planning.what_if import predict_placement
@@ -133,7 +133,7 @@ class DomainView:
                 free |= {host: max(free.get(host, 0.0), spot_booked.end - time) for host in spot_booked.hosts}
         of_class = self._by_class(free)
         return tuple(
-            AdvertisedHostClass(hardware, availability_steps(free[host] for host in hosts))
+            AdvertisedHostClass(hardware, availability_steps(min(free[host], FARTHEST) for host in hosts))
             for hardware, hosts in of_class.items()
         )
 
@@ -170,7 +170,10 @@ class DomainView:
         return tuple(
             shared_class(
                 hardware,
-                advertised_rooms(free_for_good(domain.size(host), uses[host]) for host in hosts),
+                advertised_rooms(
+                    [(min(begin, FARTHEST), share) for begin, share in free_for_good(domain.size(host), uses[host])]
+                    for host in hosts
+                ),
                 domain.memory_per_core or 0,
             )
             for hardware, hosts in self._by_class(uses).items()

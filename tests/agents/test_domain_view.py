@@ -3,8 +3,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pytest
+
 from cosched.agents.domain_view import DomainView
-from cosched.agents.protocol.advertisement import AvailabilityStep
+from cosched.agents.protocol.advertisement import AdvertisedService, AvailabilityStep
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
+from cosched.agents.protocol.letters import Advertisement, Letter
 from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
@@ -27,6 +31,17 @@ def test_free_hosts_over_time_are_told_by_class() -> None:
     assert found.free == (AvailabilityStep(0.0, 1), AvailabilityStep(40.0, 2))
     (booked,) = DomainView(a_core(), "fast").classes(NOW, (a_task(9, None, 25.0),))
     assert booked.free == (AvailabilityStep(25.0, 1), AvailabilityStep(40.0, 2))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_queue_is_so_long_that_no_letter_holds_it(*, shared: bool) -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, share_hosts=shared))
+    core.handle(HostsObserved(NOW, (Host("h1", cores=1),)))
+    for number in range(1, 14):  # of ten years each
+        core.handle(TaskSubmitted(NOW, a_task(number, None, 315360000.0)))
+    service = AdvertisedService("north", 0.0, 0, DomainView(core, "fast").classes(NOW, ()))
+    letter = Letter("north", "south", 1, 1, 1, Advertisement((service,)))
+    assert read_letter(write_letter(letter)) == letter
 
 
 def test_a_host_that_tasks_share_is_free_after_the_last_of_them() -> None:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from cosched.agents.protocol.advertisement import FARTHEST
 from cosched.agents.protocol.letters import Decline, Offer, Refused, Request, Reserved
 from cosched.agents.protocol.round_trip import UNHURRIED_FACTOR
 
@@ -140,7 +141,7 @@ class Bidder:
             self._outcome.send(peer, Refused(reserve.task, reserve.epoch, "its hosts have gone down"))
             return
         self._open_bids[key] = replace(found, until=time + self._settings.hold, kept=True)
-        self._outcome.send(peer, Reserved(reserve.task, reserve.epoch, end - time, self._settings.hold))
+        self._outcome.send(peer, Reserved(reserve.task, reserve.epoch, min(end - time, FARTHEST), self._settings.hold))
 
     def fenced(self, peer: str, fenced: Fenced) -> None:
         """Give up a kept place; its offer stays open.
@@ -183,7 +184,7 @@ class Bidder:
             return
         if request.epoch != DISCOVERY_EPOCH:
             self._open_bids[peer, request.task] = _OpenBid(request.epoch, task, bid, time + self._settings.hold)
-        self._outcome.send(peer, Offer(request.task, request.epoch, bid.end - time, bid.where))
+        self._outcome.send(peer, Offer(request.task, request.epoch, min(bid.end - time, FARTHEST), bid.where))
 
 
 class ServiceDiscovery:

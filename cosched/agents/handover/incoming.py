@@ -13,6 +13,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.agents.protocol.advertisement import FARTHEST
 from cosched.agents.protocol.letters import Accepted, Refused, RemoteTaskState, RemoteTaskStatus, Report, Start
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
 from cosched.coscheduler.handovers import Guest, GuestState, spec_of
@@ -36,8 +37,8 @@ _PROGRESS = {
 }
 _MAX_NAME = 200  # characters of a name that is shown
 _AT_ONCE = 500  # statuses of one letter, which may have 4 MiB: where it is too large, nothing is told of any of them
-# Bounds of agent.xsd. A job may say anything of its end: what no letter holds would keep back what is told of others.
-_CENTURY, _LARGEST_CODE = 3155760000.0, 2**31 - 1
+# As of agent.xsd. A job may say anything of its end: what no letter holds would keep back what is told of others.
+_LARGEST_CODE = 2**31 - 1
 
 
 class IncomingHandovers:
@@ -227,10 +228,10 @@ class IncomingHandovers:
             here.peer or self._settings.name,
             here.reason,
             here.hosts,
-            None if end is None else _bounded(end - time, -_CENTURY, _CENTURY),
-            None if here.started is None else _bounded(time - here.started, -_CENTURY, _CENTURY),
-            None if here.finished is None else _bounded(time - here.finished, -_CENTURY, _CENTURY),
-            None if here.actual is None else _bounded(here.actual, 0.0, _CENTURY),
+            None if end is None else _bounded(end - time, -FARTHEST, FARTHEST),
+            None if here.started is None else _bounded(time - here.started, -FARTHEST, FARTHEST),
+            None if here.finished is None else _bounded(time - here.finished, -FARTHEST, FARTHEST),
+            None if here.actual is None else _bounded(here.actual, 0.0, FARTHEST),
             None if here.exit_code is None else int(_bounded(here.exit_code, -_LARGEST_CODE, _LARGEST_CODE)),
         )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cosched.prediction.profile import Profile
 
 __all__ = [
+    "FARTHEST",
     "SINCE",
     "AdvertisedHostClass",
     "AdvertisedService",
@@ -38,6 +39,9 @@ __all__ = [
 
 SINCE = "schema"
 """Key of a field's metadata: the edition of the schema that has it, where neighbours with an earlier one do without."""
+
+FARTHEST = 3155760000.0
+"""Seconds: agent.xsd has no moment that is farther away, and a letter with one is refused as a whole."""
 
 _MAX_STEPS = 64
 _LATER: dict[str, Any] = {SINCE: 2}
@@ -254,12 +258,13 @@ def debited(service: AdvertisedService, taken: EndEstimate) -> AdvertisedService
     So a domain is not chosen for all tasks at once.
     """
     classes, host_class = list(service.classes), service.classes[taken.host_class]
+    until = min(taken.end + service.age, FARTHEST)
     if host_class.rooms:
-        rooms = debited_rooms(host_class.rooms, taken.share, taken.hosts, taken.end + service.age)
+        rooms = debited_rooms(host_class.rooms, taken.share, taken.hosts, until)
         left = shared_class(host_class.hardware, rooms, host_class.memory_per_core or 0)
     else:
         free = IdenticalFreeHosts(host_class.times())
-        free.take(taken.hosts, taken.end + service.age)
+        free.take(taken.hosts, until)
         left = replace(host_class, free=availability_steps(free.ascending))
     classes[taken.host_class] = left
     return replace(service, classes=tuple(classes))

@@ -7,12 +7,14 @@ import pytest
 from cosched.agents import Peer, PeerRole, PeersChanged
 from cosched.agents.discovery.bidding import DISCOVERY_EPOCH
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import (
     Accepted,
     Advertisement,
     Commit,
     Decline,
     Fenced,
+    Letter,
     Offer,
     Refused,
     Report,
@@ -20,6 +22,7 @@ from cosched.agents.protocol.letters import (
     Reserve,
     Reserved,
 )
+from cosched.coscheduler.events import TaskSubmitted
 from tests.agents.makers import DOCUMENT, UUID, Domain, a_domain, a_guest, a_service, a_task
 
 REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
@@ -38,6 +41,16 @@ def test_why_no_offer_is_made_is_said() -> None:
     domain = a_domain()
     assert domain.say(Request(UUID, 1, 3, ("a", "b"), DOCUMENT), a_guest()) == [Decline(UUID, 1, "it has been in a")]
     assert domain.say(REQUEST, None, "not ours") == [Decline(UUID, 1, "not ours")]
+
+
+def test_no_end_is_so_far_away_that_no_letter_holds_it() -> None:
+    domain = a_domain()
+    for number in range(1, 13):  # of ten years each
+        domain.happen(TaskSubmitted(domain.time, a_task(number, domain.time + 5.0, 315360000.0)))
+    (offer,) = domain.say(REQUEST, a_guest())
+    (reserved,) = domain.say(Reserve(UUID, 1))
+    for letter in (Letter("a", "b", 1, 1, 1, offer), Letter("a", "b", 1, 1, 2, reserved)):
+        assert read_letter(write_letter(letter)) == letter
 
 
 def test_who_is_paused_is_declined_but_what_was_promised_holds() -> None:
