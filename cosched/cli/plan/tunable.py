@@ -142,7 +142,7 @@ def _early(queue: TunableQueue, plan: TunablePlan) -> Sequence[float]:
     found = [
         deadline(release[item.task], item.stages[-1], _ready(release, item)) - item.end for item in plan.placements
     ]
-    return [value for value in found if math.isfinite(value)]
+    return [max(value, 0.0) for value in found if math.isfinite(value)]  # below 0 is rounding
 
 
 def _ready(release: Mapping[str, float], placement: TunablePlacement) -> list[float]:

@@ -199,10 +199,10 @@ def deadline(release: float, stage: Stage, ready: Sequence[float]) -> float:
 def is_late(release: float, stage: Stage, ready: Sequence[float], end: float) -> bool:
     """Tell whether a stage that ends at `end` misses its deadline; for the others see `deadline`.
 
-    In a late turn of a loop, sums of times that are equal on paper differ in their last digits: that is not late.
+    Sums of times that are equal on paper differ in their last digits: that is not late.
     """
     due = deadline(release, stage, ready)
-    return end > due and (stage.since is None or not math.isclose(end, due, rel_tol=1e-12))
+    return end > due and not math.isclose(end, due, rel_tol=1e-12)
 
 
 def _rank(task: TunableTask, placement: TunablePlacement, rule: AdmissionRule) -> tuple[float, ...]:

@@ -60,6 +60,15 @@ def test_of_equal_ends_the_chain_that_needs_less_at_first_is_taken() -> None:
     assert placement.chain == 1
 
 
+def test_a_deadline_that_sums_meet_on_paper_is_met() -> None:
+    chain = Chain((Stage(1, 0.1), Stage(1, 0.2, deadline=0.3)))  # 0.1 + 0.2 is more than 0.3 in binary numbers
+    placement = admit(Holes([0.0]), TunableTask("t", 0.0, (chain,)))
+    assert placement is not None
+    assert placement.end == pytest.approx(0.3)
+    late = Chain((Stage(1, 0.1), Stage(1, 0.2001, deadline=0.3)))
+    assert admit(Holes([0.0]), TunableTask("t", 0.0, (late,))) is None
+
+
 def test_the_quality_of_a_chain_is_the_product_of_its_stages() -> None:
     assert Chain((Stage(1, 1.0, INF, 0.5), Stage(1, 1.0, INF, 0.5))).quality == 0.25
 
