@@ -69,7 +69,7 @@ class _Known:
     looked: float
     learnt: LearntRuns
     told: Mapping[tuple[tuple[float, ...], range, tuple[str, ...], str], Profile | None] = field(default_factory=dict)
-    corrected: Mapping[tuple[tuple[float, ...], Profile, str], Profile] = field(default_factory=dict)
+    corrected: Mapping[tuple[tuple[float, ...], Profile, tuple[str, ...], str], Profile] = field(default_factory=dict)
     alone: Mapping[Profile, Profile] = field(default_factory=dict)
     owed: float = 0.0
     turns: int = 0
@@ -165,7 +165,7 @@ class RunHistory:
         if pool is None:
             is_model = stated.source is PredictionSource.MODEL
             return self._start_ups_now().added(stated, launch) if is_model and launch else stated
-        place = (features.numbers, stated, program)
+        place = features.numbers, stated, tuple(classes), program
         if place in known.corrected:
             return known.corrected[place]
         if stated.classes:

@@ -333,6 +333,25 @@ def test_ranges_are_wider_where_those_of_earlier_runs_did_not_hold(here: Daemon)
     assert widths[1] / widths[0] == pytest.approx(math.exp(20 * 0.05 * 0.9), rel=0.01)
 
 
+def test_what_runs_correct_is_of_the_classes_of_hosts_that_are_there(here: Daemon) -> None:
+    features = TaskSpec("heat", "heat", ("/opt/heat", "1000")).features("ann")
+    seconds = [("slow", 40.0 + number % 2) for number in range(4)] + [
+        ("fast", 10.0 + number % 2) for number in range(4)
+    ]
+    here.store.commit(
+        Changes(
+            runs=tuple(
+                RunRecord("", features.key, features.numbers, "ann", "heat", 1, name, None, each, 1.0, "", 20.0)
+                for name, each in seconds
+            )
+        )
+    )
+    history, said = RunHistory(RunTable(here.store), look=60.0), Profile((20.0,), PredictionSource.USER)
+    fast, both = (history.corrected(features, said, classes).seconds[0] for classes in (["fast"], ["fast", "slow"]))
+    assert fast < 15
+    assert both > 30  # the slowest class decides
+
+
 def test_a_dry_run_shows_the_nearest_runs_and_what_was_not_seen(here: Daemon) -> None:
     for size in ("1000", "2000", "4000"):
         ran(here, (int(size) / 100,) * 2, size, hosts=2)
