@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.places.contention import contention_on
-from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.prediction.calibration import Correction
-from cosched.prediction.loads.loaded_profile import loaded_profile
+from cosched.prediction.loads.loaded_profile import loaded_profile_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,10 @@ class EndRanges:
         if there.profile is None:
             return None
         known = self._corrections.get(there.correction, Correction())
-        load = heaviest_load(hosts, self._loads)
-        if load is not None:
-            loaded = loaded_profile(known.corrected(there.profile), load, self._interruption)
+        loads = [self._loads[host] for host in hosts if host in self._loads]
+        if loads and math.isfinite(there.profile.on(len(hosts))):
+            corrected = known.corrected(there.profile)
+            loaded = loaded_profile_on(corrected, loads, len(hosts), self._interruption)
             found = Correction().ends(loaded, len(hosts))
         else:
             found = known.ends(there.profile, len(hosts))

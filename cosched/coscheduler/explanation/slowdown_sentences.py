@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.coscheduler.learnt_corrections import corrected_profile
@@ -10,7 +11,7 @@ from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.prediction.loads.host_load import Coupling, Interruption
-from cosched.prediction.loads.loaded_profile import loaded_profile
+from cosched.prediction.loads.loaded_profile import loaded_profile_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +40,17 @@ def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list
     profile = corrected_profile(there, core.corrections())
     if profile is None:
         return []
-    alone = profile.on(len(hosts))
-    with_owners = loaded_profile(profile, load, core.settings.interruption).on(len(hosts))
+    alone, loads = profile.on(len(hosts)), [core.domain.loads[host] for host in hosts if host in core.domain.loads]
+    if math.isinf(alone):
+        return []
+    with_owners = loaded_profile_on(profile, loads, len(hosts), core.settings.interruption).on(len(hosts))
     whose = "their owners are" if len(hosts) > 1 else "its owner is"
     which = "its hosts" if len(hosts) > 1 else f"host {hosts[0]}"
+    most = "" if len(loads) == len(hosts) and len(set(loads)) == 1 else "up to "
     return [
-        f"{which}: {whose} expected to take {load.lost:.0%} at this hour, so that {format_duration(with_owners)} are "
-        f"predicted in place of {format_duration(alone)}: {format_duration(with_owners - alone)} of delay"
+        f"{which}: {whose} expected to take {most}{load.lost:.0%} at this hour, so that "
+        f"{format_duration(with_owners)} are predicted in place of {format_duration(alone)}: "
+        f"{format_duration(with_owners - alone)} of delay"
         f"{_reason_of_delay(core, profile, len(hosts))}"
     ]
 

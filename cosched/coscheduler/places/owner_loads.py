@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.attempts.attempt import AttemptState
-from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.prediction.loads.loaded_profile import times_longer
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ def slowdown_by_owners(
     task: Task, hosts: Sequence[str], loads: Mapping[str, HostLoad], interruption: Interruption
 ) -> float:
     """Return how many times longer than on dedicated hosts a run on these is expected to last."""
-    load = heaviest_load(hosts, loads)
-    return 1.0 if load is None else times_longer(task.profile, load, len(hosts), interruption)
+    found = [loads[host] for host in hosts if host in loads] if loads else []
+    return times_longer(task.profile, found, len(hosts), interruption)
 
 
 def reckon_with_loads(

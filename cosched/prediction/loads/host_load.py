@@ -35,7 +35,7 @@ class LoadTrigger(StrEnum):
     OFF = "off"  # to nothing: plans keep to what the past foretells
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class HostLoad:
     """A host's load by others as a process: idle periods, each followed by a busy one.
 

@@ -7,6 +7,7 @@ independent (`last_of_parts`).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
@@ -17,9 +18,11 @@ from cosched.prediction.loads.completion import interrupted_together, restarted
 from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from cosched.prediction.profile import Profile
 
-__all__ = ["loaded_profile", "times_longer"]
+__all__ = ["loaded_profile", "loaded_profile_on", "times_longer"]
 
 _TAIL = NormalDist().inv_cdf(0.95)  # as of any range
 _LONGEST = 10 * 365 * 86400.0  # seconds, as of any prediction
@@ -36,12 +39,30 @@ def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption)
         load: of each host.
         interruption: what its owner does to programs.
     """
+    return _loaded(profile, lambda count: {load: count}, interruption)
+
+
+def loaded_profile_on(profile: Profile, loads: Sequence[HostLoad], count: int, interruption: Interruption) -> Profile:
+    """Return the profile of a program on so many hosts alone, of which some have a load; see `loaded_profile`.
+
+    Args:
+        profile: on idle hosts; it has a time on so many.
+        loads: of those hosts that have one.
+        count: number of its hosts.
+        interruption: what their owners do to programs.
+    """
+    alike = Counter(loads)
+    return _loaded(replace(profile, classes=()).only((count,)), lambda _: alike, interruption)
+
+
+def _loaded(profile: Profile, loads_on: Callable[[int], Mapping[HostLoad, int]], interruption: Interruption) -> Profile:
+    """Return the profile on hosts with loads: by their number, how many of them have which."""
     seconds, below, above = [], [], []
     spread = profile.spread() or ([0.0] * len(profile.seconds), [0.0] * len(profile.seconds))
     for count, (work, one, other) in enumerate(zip(profile.seconds, *spread, strict=True), start=1):
         mean, deviation = work, 0.0
         if math.isfinite(work):
-            mean, deviation = _completion(work, load, count, interruption, profile.coupling)
+            mean, deviation = _completion(work, loads_on(count), interruption, profile.coupling)
         seconds.append(mean)
         undisturbed = math.log(mean / work) / _TAIL if math.isfinite(work) else 0.0  # nothing ends before that
         below.append(math.hypot(one, min(deviation, undisturbed)))
@@ -49,46 +70,74 @@ def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption)
     return replace(profile, seconds=tuple(seconds), low=None, high=None).with_spread(below, above)
 
 
-def times_longer(profile: Profile | None, load: HostLoad, count: int, interruption: Interruption) -> float:
+def times_longer(profile: Profile | None, loads: Sequence[HostLoad], count: int, interruption: Interruption) -> float:
     """Return how many times longer than on idle hosts a run lasts that ends well.
 
     One that is driven away ends; its next try takes its time. No run is expected to last longer than predictions may.
 
     Args:
         profile: of the program, on idle hosts; None where nothing is known of it.
-        load: of each of its hosts.
+        loads: of those of its hosts that have one.
         count: number of its hosts.
         interruption: what an owner does to programs.
     """
-    if interruption is Interruption.EVICT:
+    if interruption is Interruption.EVICT or not loads:
         return 1.0
     work = math.inf if profile is None else profile.on(count)
-    if math.isinf(work):
-        return min(_together(load, count)[0], _LONGEST)
-    if profile is not None and profile.coupling is Coupling.INDEPENDENT:
-        return last_of_parts(work, load, count)[0] / work
-    return min(_together(load, count)[0], _LONGEST / work)
+    if profile is not None and profile.coupling is Coupling.INDEPENDENT and math.isfinite(work):
+        return _last(work, Counter(loads))[0] / work
+    return min(_together(_sorted(Counter(loads)))[0], _LONGEST / (work if math.isfinite(work) else 1.0))
 
 
 def _completion(
-    work: float, load: HostLoad, count: int, interruption: Interruption, coupling: Coupling
+    work: float, loads: Mapping[HostLoad, int], interruption: Interruption, coupling: Coupling
 ) -> tuple[float, float]:
-    """Return the expected time and the standard deviation of its logarithm."""
+    """Return the expected time and the standard deviation of its logarithm.
+
+    Args:
+        work: seconds on idle hosts, finite.
+        loads: how many hosts have which.
+        interruption: what their owners do to programs.
+        coupling: of the program's parts.
+    """
     if interruption is Interruption.EVICT:  # the job ends wherever an owner comes, whatever its parts do
-        found = restarted(work, replace(load, rate=load.rate * count))
+        found = restarted(work, _any_of(loads))
         mean, variance = min(found.mean, _LONGEST), found.variance
     elif coupling is Coupling.INDEPENDENT:
-        mean, variance = last_of_parts(work, load, count)
+        mean, variance = _last(work, loads)
         mean = min(mean, _LONGEST)
     else:
-        longer, variability = _together(load, count)
+        longer, variability = _together(_sorted(loads))
         mean, variance = min(work * longer, _LONGEST), work * variability
     relative = variance / mean**2 if math.isfinite(variance) else 1.0
     return mean, math.sqrt(math.log1p(relative))
 
 
+def _any_of(loads: Mapping[HostLoad, int]) -> HostLoad:
+    """Return the load by whichever of several hosts' owners comes first."""
+    rates = [(load.rate * hosts, load) for load, hosts in loads.items()]
+    rate = sum(each for each, _ in rates)
+    if rate <= 0:
+        return HostLoad()
+    mean, square = (
+        sum(each * moment for (each, _), moment in zip(rates, moments, strict=True)) / rate
+        for moments in zip(*[(load.mean, load.square) for load in loads], strict=True)
+    )
+    return HostLoad(rate, mean, square)
+
+
+def _last(work: float, loads: Mapping[HostLoad, int]) -> tuple[float, float]:
+    """Return mean and variance of the time until the last part ends, as if all loads were the heaviest of them."""
+    heaviest = max(loads, key=lambda load: load.lost)
+    return last_of_parts(work, heaviest, sum(loads.values()))
+
+
+def _sorted(loads: Mapping[HostLoad, int]) -> tuple[tuple[HostLoad, int], ...]:
+    return tuple(sorted(loads.items()))
+
+
 @lru_cache(2**15)  # all numbers of hosts at a few levels
-def _together(load: HostLoad, count: int) -> tuple[float, float]:
-    """Return mean and variance of the time on so many hosts, per second of the work."""
-    found = interrupted_together(1.0, (load,) * count)
+def _together(loads: tuple[tuple[HostLoad, int], ...]) -> tuple[float, float]:
+    """Return mean and variance of the time on hosts with these loads, so many with each, per second of the work."""
+    found = interrupted_together(1.0, [load for load, hosts in loads for _ in range(hosts)])
     return found.mean, found.variance

@@ -73,6 +73,22 @@ def test_a_program_on_several_hosts_waits_for_every_owner() -> None:
     assert attempt.predicted == pytest.approx(160.0)  # 90 / 0.75²
 
 
+def test_a_program_waits_for_no_owner_of_another_host() -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(16)))
+    (attempt,) = dispatched(submit(core, replace(a_task(1), profile=on_so_many(16))))
+    start(core, attempt, 0.0)
+    core.handle(HostsObserved(20.0, hosts(16), {"node03": HALF}))
+    assert core.attempts[attempt.uuid].predicted == pytest.approx(20 + 100 / 0.5)
+    assert core.tasks["1"].status.load_factor == pytest.approx(220 / 120)
+    ends = EndRanges(core).of(core.tasks["1"], attempt.hosts, 0.0)
+    assert ends is not None
+    assert ends[1] < 24 * 60
+    said = explain(core, "1", 20.0)
+    assert said is not None
+    assert any("up to 50%" in each for each in said.waits_for)
+
+
 def test_loads_and_classes_count_together() -> None:
     core = Coscheduler(settings())
     core.handle(HostsObserved(0.0, mixed_hosts(3), {"node01": HALF}))  # the fast one is as slow as the others then
