@@ -174,11 +174,11 @@ class WorkDone:
         """
         domain, host = self._state.hosts, running.lead.hosts[0]
         kind, load = domain.classes().get(host, ""), domain.loads.get(host)
-        loads = {} if load is None else {kind: load}
+        count = 1 if running.task.profile is None else len(running.task.profile.seconds)
+        loads = {} if load is None else {kind: ((load, count),)}
         assumptions = self._planning_view.assumptions(running.lead.created)
         assumptions = replace(assumptions, handover=0.0, kinds={}, avoided={}, loads=loads)
-        count = 0 if running.task.profile is None else len(running.task.profile.seconds)
-        found: list[float] = run_times(running.task, assumptions, [kind], max(count, 1))[0].tolist()
+        found: list[float] = run_times(running.task, assumptions, [kind], count)[0].tolist()
         return found
 
     def _advanced(self, running: RunningElastic, work: WorkRecord, time: float) -> WorkRecord:

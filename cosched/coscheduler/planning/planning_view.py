@@ -5,6 +5,7 @@ Start at `PlanningView`, which changes nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
+    from cosched.prediction.loads.host_load import HostLoad
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["PlanningView"]
@@ -107,7 +109,7 @@ class PlanningView:
             self._held_back(time),
             of_kind,
             domain.memory_per_core,
-            {kinds[name]: load for name, load in domain.loads.items() if name in kinds},
+            _loads_by_kind({name: load for name, load in domain.loads.items() if name in kinds}, kinds),
             settings.interruption,
             learnt.contention,
             {task: frozenset(kinds[host] for host in hosts if host in kinds) for task, hosts in avoided.items()},
@@ -508,3 +510,17 @@ def _latest(*times: Mapping[str, float]) -> dict[str, float]:
     for each in times:
         found |= {name: max(until, found.get(name, until)) for name, until in each.items()}
     return found
+
+
+def _loads_by_kind(
+    loads: Mapping[str, HostLoad], kinds: Mapping[str, str]
+) -> dict[str, tuple[tuple[HostLoad, int], ...]]:
+    """Return `PlanningAssumptions.loads`.
+
+    Args:
+        loads: by host.
+        kinds: of these hosts.
+    """
+    heaviest = sorted(Counter(loads.values()).items(), key=lambda each: (each[0].lost, each[0]), reverse=True)
+    places = {load: place for place, (load, _) in enumerate(heaviest)}
+    return {kinds[name]: tuple(heaviest[places[load] :]) for name, load in loads.items()}

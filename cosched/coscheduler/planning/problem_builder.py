@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         float,
         Mapping[str, Host],
         int | None,
-        Mapping[str, HostLoad],
+        Mapping[str, Sequence[tuple[HostLoad, int]]],
         ExpectedContention,
         Mapping[str, frozenset[str]],
     ]
@@ -124,7 +124,8 @@ class PlanningAssumptions:
         held_back: tasks that may not start before an epoch time.
         kinds: a host of each kind, by the names that problems have for classes; empty where only classes matter.
         memory_per_core: MiB that come with each core of a shared host; None where hosts are not shared.
-        loads: what the owners of hosts take of these, by kind; empty where all hosts are dedicated.
+        loads: what the owners of hosts take of these, by kind; empty where all hosts are dedicated. A task that has
+            hosts of a kind may have others that are less loaded: these follow, each load with its number of hosts.
         interruption: what owners do to tasks when they come back.
         contention: what others beside a task on shared hosts cost it.
         avoided: kinds of hosts that waiting tasks are not planned on for now.
@@ -137,7 +138,7 @@ class PlanningAssumptions:
     held_back: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Host] = field(default_factory=dict)
     memory_per_core: int | None = None
-    loads: Mapping[str, HostLoad] = field(default_factory=dict)
+    loads: Mapping[str, Sequence[tuple[HostLoad, int]]] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
     contention: ExpectedContention = _NO_CONTENTION
     avoided: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -150,10 +151,10 @@ class PlanningAssumptions:
             there: the task's profile on hosts of that class.
             kind: name of the kind.
         """
-        load = self.loads.get(kind)
-        if load is None:
+        loads = self.loads.get(kind)
+        if loads is None:
             return correction.planned(there, self.quantile)
-        loaded = loaded_profile(correction.corrected(there), load, self.interruption)
+        loaded = loaded_profile(correction.corrected(there), loads, self.interruption)
         return list(loaded.seconds if self.quantile == AS_EXPECTED else loaded.at_quantile(self.quantile).seconds)
 
     def times_longer(self, task: Task, hardware: str, kind: Host | None, needs: tuple[int, int, int]) -> float:

@@ -28,18 +28,27 @@ _TAIL = NormalDist().inv_cdf(0.95)  # as of any range
 _LONGEST = 10 * 365 * 86400.0  # seconds, as of any prediction
 
 
-def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption) -> Profile:
-    """Return the profile of a program on hosts that all have a load.
+def loaded_profile(profile: Profile, loads: Sequence[tuple[HostLoad, int]], interruption: Interruption) -> Profile:
+    """Return the profile of a program on hosts of which so many have a load, as if it always had these.
 
     Its times are the expected ones, its ranges those of the profile with that of the interruptions. The profiles of
     single classes stay as they are.
 
     Args:
         profile: on idle hosts.
-        load: of each host.
-        interruption: what its owner does to programs.
+        loads: the heaviest first, each with the number of hosts that have it; all others have none.
+        interruption: what their owners do to programs.
     """
-    return _loaded(profile, lambda count: {load: count}, interruption)
+
+    def heaviest(count: int) -> Mapping[HostLoad, int]:
+        found, left = {}, count
+        for load, hosts in loads:
+            if left:
+                found[load] = min(hosts, left)
+                left -= found[load]
+        return found
+
+    return _loaded(profile, heaviest, interruption)
 
 
 def loaded_profile_on(profile: Profile, loads: Sequence[HostLoad], count: int, interruption: Interruption) -> Profile:

@@ -89,6 +89,20 @@ def test_a_program_waits_for_no_owner_of_another_host() -> None:
     assert any("up to 50%" in each for each in said.waits_for)
 
 
+@pytest.mark.parametrize("coupling", Coupling)
+def test_no_more_owners_are_planned_with_than_there_are(coupling: Coupling) -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(16), {"node03": HALF, "node04": QUARTER}))
+    for number in (1, 2):
+        submit(core, replace(a_task(number), profile=replace(on_so_many(16), coupling=coupling)))
+    (attempt,) = core.attempts.values()
+    place = predict_placement(core, replace(a_task(3), profile=replace(on_so_many(16), coupling=coupling)), 0.0)
+    assert attempt.predicted is not None
+    assert attempt.predicted <= 120 / 0.5 / 0.75 + 1
+    assert place is not None
+    assert place.end == pytest.approx(3 * attempt.predicted, rel=0.05)
+
+
 def test_loads_and_classes_count_together() -> None:
     core = Coscheduler(settings())
     core.handle(HostsObserved(0.0, mixed_hosts(3), {"node01": HALF}))  # the fast one is as slow as the others then
