@@ -35,6 +35,7 @@ __all__ = ["is_tunable", "tunable_from_document"]
 
 _MOST_STAGES = 1000
 _DEEPEST = 20  # choices within choices
+_WORST, _BEST = 1e-300, 1e100  # quality of a way, a product; the sum of all tasks' is to be a number, too
 
 
 def is_tunable(value: object) -> bool:
@@ -86,9 +87,16 @@ def _task(item: object, where: str, hosts: int, chains_of: ChainsOf | None) -> T
     name, release = _head(found, where)
     path = _path(found["path"], f"{where}.path", hosts, 0)
     try:
-        return TunableTask(name, release, chains(path))
+        ways = chains(path)
     except UserError as error:
         raise UserError(f"{where}.path: {error}") from None
+    for way in ways:
+        if not _WORST <= way.quality <= _BEST:
+            raise UserError(
+                f"{where}.path: the qualities of a way's {len(way.stages)} stages have the product {way.quality:g}: "
+                f"give such as have {_WORST:g} to {_BEST:g}"
+            )
+    return TunableTask(name, release, ways)
 
 
 def _head(found: Mapping[str, Any], where: str) -> tuple[str, float]:

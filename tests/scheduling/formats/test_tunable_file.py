@@ -61,6 +61,8 @@ def test_a_queue_is_tunable_by_its_first_task() -> None:
         (document([{"hosts": 1, "seconds": 0}]), "tasks[0].path[0].seconds: 0 is no time"),
         (document([{"hosts": 1}]), "tasks[0].path[0]: seconds is missing"),
         (document([{**STAGE, "quality": 0}]), "tasks[0].path[0].quality: 0 is no quality"),
+        (document([{**STAGE, "quality": 1e9}] * 40), "the product inf: give such as have 1e-300 to 1e+100"),
+        (document([{**STAGE, "quality": 1e-9}] * 40), "the product 0: give such as have 1e-300 to 1e+100"),
         (document([{**STAGE, "deadline": -1}]), "tasks[0].path[0].deadline: -1 is no time"),
         (document([{"any": []}]), "tasks[0].path[0].any: 0 elements"),
         (document([{"any": [[STAGE], [{"hosts": 9, "seconds": 1}]]}]), "tasks[0].path[0].any[1][0].hosts: 9 hosts"),
