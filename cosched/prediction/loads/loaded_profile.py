@@ -39,16 +39,14 @@ def loaded_profile(profile: Profile, loads: Sequence[tuple[HostLoad, int]], inte
         loads: the heaviest first, each with the number of hosts that have it; all others have none.
         interruption: what their owners do to programs.
     """
-
-    def heaviest(count: int) -> Mapping[HostLoad, int]:
-        found, left = {}, count
-        for load, hosts in loads:
-            if left:
-                found[load] = min(hosts, left)
-                left -= found[load]
-        return found
-
-    return _loaded(profile, heaviest, interruption)
+    heaviest = tuple(loads)
+    if interruption is Interruption.EVICT or profile.coupling is Coupling.INDEPENDENT:
+        return _loaded(
+            profile,
+            lambda count, work: _completion(work, _first(heaviest, count), interruption, profile.coupling),
+        )
+    together = _together_on(heaviest, len(profile.seconds))
+    return _loaded(profile, lambda count, work: _coupled(work, *together[count - 1]))
 
 
 def loaded_profile_on(profile: Profile, loads: Sequence[HostLoad], count: int, interruption: Interruption) -> Profile:
@@ -60,18 +58,18 @@ def loaded_profile_on(profile: Profile, loads: Sequence[HostLoad], count: int, i
         count: number of its hosts.
         interruption: what their owners do to programs.
     """
-    alike = Counter(loads)
-    return _loaded(replace(profile, classes=()).only((count,)), lambda _: alike, interruption)
+    alike, alone = Counter(loads), replace(profile, classes=()).only((count,))
+    return _loaded(alone, lambda _, work: _completion(work, alike, interruption, profile.coupling))
 
 
-def _loaded(profile: Profile, loads_on: Callable[[int], Mapping[HostLoad, int]], interruption: Interruption) -> Profile:
-    """Return the profile on hosts with loads: by their number, how many of them have which."""
+def _loaded(profile: Profile, completion: Callable[[int, float], tuple[float, float]]) -> Profile:
+    """Return the profile with the expected time and the deviation of its logarithm, by hosts and undisturbed time."""
     seconds, below, above = [], [], []
     spread = profile.spread() or ([0.0] * len(profile.seconds), [0.0] * len(profile.seconds))
     for count, (work, one, other) in enumerate(zip(profile.seconds, *spread, strict=True), start=1):
         mean, deviation = work, 0.0
         if math.isfinite(work):
-            mean, deviation = _completion(work, loads_on(count), interruption, profile.coupling)
+            mean, deviation = completion(count, work)
         seconds.append(mean)
         undisturbed = math.log(mean / work) / _TAIL if math.isfinite(work) else 0.0  # nothing ends before that
         below.append(math.hypot(one, min(deviation, undisturbed)))
@@ -111,15 +109,37 @@ def _completion(
     """
     if interruption is Interruption.EVICT:  # the job ends wherever an owner comes, whatever its parts do
         found = restarted(work, _any_of(loads))
-        mean, variance = min(found.mean, _LONGEST), found.variance
-    elif coupling is Coupling.INDEPENDENT:
-        mean, variance = _last(work, loads)
-        mean = min(mean, _LONGEST)
-    else:
-        longer, variability = _together(_sorted(loads))
-        mean, variance = min(work * longer, _LONGEST), work * variability
+        return _bounded(found.mean, found.variance)
+    if coupling is Coupling.INDEPENDENT:
+        return _bounded(*_last(work, loads))
+    return _coupled(work, *_together(_sorted(loads)))
+
+
+def _coupled(work: float, longer: float, variability: float) -> tuple[float, float]:
+    return _bounded(work * longer, work * variability)
+
+
+def _bounded(mean: float, variance: float) -> tuple[float, float]:
+    """Return a time that a prediction may have, and the standard deviation of its logarithm."""
+    mean = min(mean, _LONGEST)
     relative = variance / mean**2 if math.isfinite(variance) else 1.0
     return mean, math.sqrt(math.log1p(relative))
+
+
+def _first(loads: Sequence[tuple[HostLoad, int]], count: int) -> dict[HostLoad, int]:
+    """Return which loads the first of some hosts have, and how many of them."""
+    found, left = dict[HostLoad, int](), count
+    for load, hosts in loads:
+        if left:
+            found[load] = min(hosts, left)
+            left -= found[load]
+    return found
+
+
+@lru_cache(256)  # one for each kind of hosts and longest profile, at a few levels
+def _together_on(loads: tuple[tuple[HostLoad, int], ...], most: int) -> tuple[tuple[float, float], ...]:
+    """Return `_together` of the first 1 to `most` hosts."""
+    return tuple([_together(_sorted(_first(loads, count))) for count in range(1, most + 1)])
 
 
 def _any_of(loads: Mapping[HostLoad, int]) -> HostLoad:
