@@ -132,7 +132,7 @@ def predicted_ways(
 
 
 def _shape(chain: Chain) -> tuple[object, ...]:
-    return tuple([(stage.name, stage.hosts, stage.turn, stage.known) for stage in chain.stages])
+    return tuple([(stage.name, stage.hosts, stage.turn, stage.known, stage.quality) for stage in chain.stages])
 
 
 def stage_tasks(

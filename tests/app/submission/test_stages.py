@@ -98,6 +98,13 @@ def test_no_way_is_left_of_less_quality_than_asked(tmp_path: Path) -> None:
     assert [way.quality for way in stage_of(tasks[0]).ways] == [1.0]
 
 
+def test_ways_that_differ_in_quality_alone_are_two(tmp_path: Path) -> None:
+    model = MODEL.replace("({}, {hosts, 10 s}, 1.0)", "({}, {hosts, 10 s}, 1.0), ({}, {2, 6 s}, 0.8)")
+    assert model != MODEL
+    tasks = validator(tmp_path, model=model).tasks(request(least_quality=0.95), DOMAIN)
+    assert [way.quality for way in stage_of(tasks[0]).ways] == [1.0]
+
+
 def test_ways_that_need_more_hosts_than_there_are_are_left_out(tmp_path: Path) -> None:
     tasks = validator(tmp_path).tasks(request(), DomainState(NOW, hosts=3))
     assert [way.quality for way in stage_of(tasks[0]).ways] == [1.0]
