@@ -24,7 +24,7 @@ from cosched.prediction.others.exponents import (
     beyond_hosts,
 )
 from cosched.prediction.past_runs import FEWEST_RUNS, PastRuns
-from cosched.prediction.profile import PredictionSource, Profile
+from cosched.prediction.profile import LONGEST, PredictionSource, Profile
 from cosched.prediction.student import t_quantile
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _CLASS = 0.4  # deviation between classes of hosts
 _PROGRAM = 0.4  # between what a program was before it was built anew, or edited, and after
 _CHANGE = 0.5  # between runs before and after something changed
 _KINDS = np.array([_CLASS**2, _PROGRAM**2, _CHANGE**2])
-_SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
+_SHORTEST = 1e-6  # seconds; nobody plans with less
 _SAME = 1e-9  # of a logarithm: so near numbers are one
 _FARTHEST = 100.0  # logarithms of run times end here
 
@@ -365,7 +365,7 @@ def times_by_count(
     """Return seconds, low and high on 1, 2, … hosts, infinite where nothing is told."""
     found = tuple([math.inf] * max(width, *counts, 1) for _ in range(3))
     for count, *times in zip(counts, median.tolist(), low.tolist(), high.tolist(), strict=True):
-        if times[1] > _SHORTEST and times[2] < _LONGEST:
+        if times[1] > _SHORTEST and times[2] < LONGEST:
             for side, seconds in zip(found, times, strict=True):
                 side[count - 1] = seconds
     seconds, least, most = (tuple(side) for side in found)

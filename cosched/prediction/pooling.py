@@ -15,6 +15,7 @@ import numpy as np
 
 from cosched.prediction.history import History, Run, times_by_count
 from cosched.prediction.others.exponents import USUAL_NUMBER
+from cosched.prediction.student import NORMAL_TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,6 @@ _NEAR = 1e-4  # of a deviation; where Newton's method moves a quantile by less, 
 _MOST_STEPS = 60
 _SPARSE = 1e-300  # a density that is no 0
 _SHARES = (0.05, 0.5, 0.95)
-_TAIL = 1.6448536269514722  # standard deviations from the median to the 95 % quantile
 _START = (0.45, 0.45, 0.1)  # weights before the first run: what is stated, that as runs correct it, runs alone
 _LEAST_SCORED = 3  # runs before a history without any statement is judged
 
@@ -223,7 +223,7 @@ class Pool:
         for history, foretold in ((self._corrected, stated), (self.alone, None)):
             median, slow = history.predict(numbers, counts, hardware, program, foretold)
             means.append(np.log(median))
-            deviations.append(np.log(slow / median) / _TAIL)
+            deviations.append(np.log(slow / median) / NORMAL_TAIL)
         if unsure is not None:
             beyond = np.where(seen, 0.0, unsure)
             deviations[:2] = [np.maximum(deviation, beyond) for deviation in deviations[:2]]

@@ -16,16 +16,21 @@ from cosched.prediction.loads.host_load import Coupling
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-__all__ = ["PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
+__all__ = ["LONGEST", "TAIL", "PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
 
 Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
 
-_SHORTEST, _LONGEST = 1e-9, 10 * 365 * 86400.0  # seconds; planning divides by the squares of times
+LONGEST = 10 * 365 * 86400.0
+"""Seconds that a prediction may have at most."""
+
+_SHORTEST = 1e-9  # seconds; planning divides by the squares of times
 _FARTHEST = 600.0  # logarithms of ends and quantiles from the middle; what a model states of its error has no bound
 _ALL = slice(None)
 _NORMAL = NormalDist()
-_TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
+
+TAIL = _NORMAL.inv_cdf(0.95)
+"""Standard deviations from the middle to `low` and `high`."""
 
 
 class PredictionSource(StrEnum):
@@ -74,10 +79,10 @@ class Profile:
         if not any(math.isfinite(value) for value in self.seconds):
             raise UserError("the prediction allows no host count at all: give a time for at least one")
         for count, value in enumerate(self.seconds, start=1):
-            if not (_SHORTEST <= value <= _LONGEST or value == math.inf):
+            if not (_SHORTEST <= value <= LONGEST or value == math.inf):
                 raise UserError(
                     f"the prediction for {plural(count, 'host')} is {value!r} s: "
-                    f"it must be at least {_SHORTEST:g} and at most {_LONGEST:.0f}"
+                    f"it must be at least {_SHORTEST:g} and at most {LONGEST:.0f}"
                 )
         if (self.low is None) != (self.high is None):
             raise UserError("the prediction has one end of its range only: give both low and high, or none")
@@ -157,8 +162,8 @@ class Profile:
                 0.
             above: likewise over it.
         """
-        low = (_times_off(value, -_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
-        high = (_times_off(value, _TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
+        low = (_times_off(value, -TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
+        high = (_times_off(value, TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
         return replace(self, low=tuple(low), high=tuple(high))
 
     def spread(self, counts: slice = _ALL) -> Spread | None:
@@ -221,7 +226,7 @@ def _times_off(time: float, logarithm: float) -> float:
 
 def _clamped(time: float) -> float:
     """Return the time, or the nearest that a prediction may be."""
-    return min(max(time, _SHORTEST), _LONGEST) if math.isfinite(time) else time
+    return min(max(time, _SHORTEST), LONGEST) if math.isfinite(time) else time
 
 
 def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
@@ -253,7 +258,7 @@ def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[floa
     The pairs are medians and 5 % or 95 % quantiles; two infinities have 0.
     """
     return tuple(
-        math.log(high / low) / _TAIL if math.isfinite(high) else 0.0 for low, high in zip(least, most, strict=True)
+        math.log(high / low) / TAIL if math.isfinite(high) else 0.0 for low, high in zip(least, most, strict=True)
     )
 
 

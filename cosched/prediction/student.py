@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["t_quantile"]
+__all__ = ["NORMAL_TAIL", "t_quantile"]
+
+NORMAL_TAIL = 1.6448536269514722
+"""95 % quantile of the normal distribution, in standard deviations from its median."""
 
 
 def t_quantile(freedom: int) -> float:
@@ -10,7 +13,7 @@ def t_quantile(freedom: int) -> float:
 
     Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
     """
-    normal = 1.6448536269514722
+    normal = NORMAL_TAIL
     n = max(freedom, 2)
     first = (normal**3 + normal) / (4 * n)
     second = (5 * normal**5 + 16 * normal**3 + 3 * normal) / (96 * n**2)

@@ -10,12 +10,12 @@ import math
 from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from cosched.prediction.independent_parts import last_of_parts
 from cosched.prediction.loads.completion import interrupted_together, restarted
 from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
+from cosched.prediction.profile import LONGEST, TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from cosched.prediction.profile import Profile
 
 __all__ = ["loaded_profile", "loaded_profile_on", "times_longer"]
-
-_TAIL = NormalDist().inv_cdf(0.95)  # as of any range
-_LONGEST = 10 * 365 * 86400.0  # seconds, as of any prediction
 
 
 def loaded_profile(profile: Profile, loads: Sequence[tuple[HostLoad, int]], interruption: Interruption) -> Profile:
@@ -71,7 +68,7 @@ def _loaded(profile: Profile, completion: Callable[[int, float], tuple[float, fl
         if math.isfinite(work):
             mean, deviation = completion(count, work)
         seconds.append(mean)
-        undisturbed = math.log(mean / work) / _TAIL if math.isfinite(work) else 0.0  # nothing ends before that
+        undisturbed = math.log(mean / work) / TAIL if math.isfinite(work) else 0.0  # nothing ends before that
         below.append(math.hypot(one, min(deviation, undisturbed)))
         above.append(math.hypot(other, deviation))
     return replace(profile, seconds=tuple(seconds), low=None, high=None).with_spread(below, above)
@@ -93,7 +90,7 @@ def times_longer(profile: Profile | None, loads: Sequence[HostLoad], count: int,
     work = math.inf if profile is None else profile.on(count)
     if profile is not None and profile.coupling is Coupling.INDEPENDENT and math.isfinite(work):
         return _last(work, Counter(loads))[0] / work
-    return min(_together(_sorted(Counter(loads)))[0], _LONGEST / (work if math.isfinite(work) else 1.0))
+    return min(_together(_sorted(Counter(loads)))[0], LONGEST / (work if math.isfinite(work) else 1.0))
 
 
 def _completion(
@@ -121,7 +118,7 @@ def _coupled(work: float, longer: float, variability: float) -> tuple[float, flo
 
 def _bounded(mean: float, variance: float) -> tuple[float, float]:
     """Return a time that a prediction may have, and the standard deviation of its logarithm."""
-    mean = min(mean, _LONGEST)
+    mean = min(mean, LONGEST)
     relative = variance / mean**2 if math.isfinite(variance) else 1.0
     return mean, math.sqrt(math.log1p(relative))
 

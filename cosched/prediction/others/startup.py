@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.prediction.student import NORMAL_TAIL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -29,7 +31,6 @@ _VARIES = 0.2  # deviation from one program to the next, a part of the start-up
 _WRONG = 0.2  # part of the models that tell nothing, as they are far off
 _KNOWN = 0.4  # deviation, a part of it, up to which a start-up counts as known
 _ELSEWHERE = 2.0  # times as unsure with other numbers of hosts
-_TAIL = 1.6448536269514722  # standard deviations from the median to the 95 % quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,8 @@ def _longer(profile: Profile, starts: Sequence[_StartUp]) -> Profile:
     classes = tuple(_longer(each, starts) for each in profile.classes)
     if profile.low is None or profile.high is None:
         return replace(profile, seconds=seconds, classes=classes)
-    least = (max(start.seconds - _TAIL * start.deviation, 0.0) for start in starts)
-    most = (start.seconds + _TAIL * start.deviation for start in starts)
+    least = (max(start.seconds - NORMAL_TAIL * start.deviation, 0.0) for start in starts)
+    most = (start.seconds + NORMAL_TAIL * start.deviation for start in starts)
     low = tuple(each + more for each, more in zip(profile.low, least, strict=True))
     high = tuple(each + more for each, more in zip(profile.high, most, strict=True))
     return replace(profile, seconds=seconds, low=low, high=high, classes=classes)
