@@ -9,7 +9,8 @@ from cosched.agents.events import LetterFailed
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.protocol.letters import Advertisement, Inquiry, Letter, Refused, Reserve
-from cosched.coscheduler.events import Restored, SavedState
+from cosched.connector.hosts import Host
+from cosched.coscheduler.events import HostsObserved, Restored, SavedState
 from tests.agents.makers import Domain, a_domain, a_service
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ def test_what_is_free_is_told_at_intervals_and_when_much_has_changed() -> None:
     assert told(domain, 30) == 3
     domain.say(Advertisement((a_service(), replace(a_service("far"), distance=1))))  # one domain more is known
     assert told(domain, 3) == 1
+
+
+def test_neighbours_are_told_soon_that_no_host_is_up_and_that_they_are_back() -> None:
+    domain = a_domain(period=1000.0, lifetime=5000.0)
+    domain.pass_time(500.0)
+    hosts: tuple[Host, ...]
+    for hosts in ((), (Host("h0"),)):
+        domain.happen(HostsObserved(domain.time, hosts))
+        assert told(domain, 210) == 1
 
 
 def test_who_only_answers_is_asked_and_asks() -> None:

@@ -126,7 +126,10 @@ class _AdvertisedState(NamedTuple):
     domains: int
 
     def differs(self, other: _AdvertisedState) -> bool:
-        apart = abs(self.wait - other.wait) > _CHANGED_SHARE * max(self.wait, other.wait, 1.0)
+        if math.isinf(self.wait) or math.isinf(other.wait):  # no host was up, or none is
+            apart = self.wait != other.wait
+        else:
+            apart = abs(self.wait - other.wait) > _CHANGED_SHARE * max(self.wait, other.wait, 1.0)
         return apart or self.domains != other.domains
 
 
