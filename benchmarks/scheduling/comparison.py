@@ -194,7 +194,7 @@ def classes(figures: Figures) -> None:
 
     figures.section(
         "several classes, CP-SAT",
-        f"{_SIZE} of several classes, seeds {SEEDS[0]} to {SEEDS[-1]}".ljust(52)
+        f"{_SIZE} of several classes, seeds {SEEDS[0]} to {SEEDS[-1]}".ljust(58)
         + "genetic ÷ CP-SAT: 100 ms, 10 s   ÷ bound: 100 ms, CP-SAT  its bound ÷ ours",
     )
     for slowdowns in MIXES:
@@ -212,7 +212,7 @@ def classes(figures: Figures) -> None:
         name = f"{len(slowdowns)} classes"
         figures.row(
             name,
-            f"{name:52}{means[0]:24.4f}{means[1]:8.4f}{means[2]:18.4f}{means[3]:8.4f}{means[4]:18.4f}",
+            f"{name:58}{means[0]:24.4f}{means[1]:8.4f}{means[2]:18.4f}{means[3]:8.4f}{means[4]:18.4f}",
             early_over_solver=means[0],
             late_over_solver=means[1],
             over_bound=means[2],
