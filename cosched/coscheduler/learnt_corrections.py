@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.places.contention import ExpectedContention, contention_key
-from cosched.coscheduler.places.owner_loads import MOST_DISTURBED
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction, DispatchLatency
 from cosched.prediction.contention import Contention, times_longer
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
 
-__all__ = ["LearntCorrections", "corrected_profile"]
+__all__ = ["MOST_DISTURBED", "LearntCorrections", "corrected_profile"]
+
+MOST_DISTURBED = 100.0
+"""Times longer, for owners come back; a run that was expected to last longer tells nothing of its program."""
 
 _NOTHING_STATED: Mapping[str, float] = {}
 _MOST_PROGRAMS = 1024  # of which contention is remembered: a user's programs may have any number of names

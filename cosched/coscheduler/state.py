@@ -14,11 +14,10 @@ from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.elastic.resize_counts import ResizeCounts
-from cosched.coscheduler.learnt_corrections import LearntCorrections
+from cosched.coscheduler.learnt_corrections import MOST_DISTURBED, LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.places.licences import LicenceUse
 from cosched.coscheduler.places.occupancy import HostOccupancy
-from cosched.coscheduler.places.owner_loads import MOST_DISTURBED
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.prediction.loads.host_load import HostLoad, Interruption
 
-__all__ = ["MOST_DISTURBED", "reckon_with_loads", "slowdown_by_owners"]
-
-MOST_DISTURBED = 100.0
-"""Times longer, for owners come back; a run that was expected to last longer tells nothing of its program."""
+__all__ = ["reckon_with_loads", "slowdown_by_owners"]
 
 
 def slowdown_by_owners(
