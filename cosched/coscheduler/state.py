@@ -432,7 +432,7 @@ class CoreState:
             self.elastic[task.id] = None
         if before is None or before.spec is not task.spec:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
-            (self._demanding.add if task.spec.chooses else self._demanding.discard)(task.id)
+            (self._demanding.add if task.spec.constrained else self._demanding.discard)(task.id)
             (self._bounded.add if task.spec.array_at_most else self._bounded.discard)(task.id)
             (self._choosing.add if task.alternatives else self._choosing.discard)(task.id)
             if task.spec.licences:

@@ -139,7 +139,7 @@ class TaskSpec:
         return self.memory, self.cores, self.gpus
 
     @property
-    def chooses(self) -> bool:
+    def constrained(self) -> bool:
         """Return whether it may run on some hosts and not on others, by what they have or by their partitions."""
         return any(self.needs) or bool(self.partition)
 

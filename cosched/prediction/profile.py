@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.prediction.loads.host_load import Coupling
+from cosched.prediction.student import NORMAL_TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-__all__ = ["LONGEST", "TAIL", "PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
+__all__ = ["LONGEST", "PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
 
 Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
@@ -28,9 +29,6 @@ _SHORTEST = 1e-9  # seconds; planning divides by the squares of times
 _FARTHEST = 600.0  # logarithms of ends and quantiles from the middle; what a model states of its error has no bound
 _ALL = slice(None)
 _NORMAL = NormalDist()
-
-TAIL = _NORMAL.inv_cdf(0.95)
-"""Standard deviations from the middle to `low` and `high`."""
 
 
 class PredictionSource(StrEnum):
@@ -162,8 +160,8 @@ class Profile:
                 0.
             above: likewise over it.
         """
-        low = (_times_off(value, -TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
-        high = (_times_off(value, TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
+        low = (_times_off(value, -NORMAL_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
+        high = (_times_off(value, NORMAL_TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
         return replace(self, low=tuple(low), high=tuple(high))
 
     def spread(self, counts: slice = _ALL) -> Spread | None:
@@ -258,7 +256,8 @@ def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[floa
     The pairs are medians and 5 % or 95 % quantiles; two infinities have 0.
     """
     return tuple(
-        math.log(high / low) / TAIL if math.isfinite(high) else 0.0 for low, high in zip(least, most, strict=True)
+        math.log(high / low) / NORMAL_TAIL if math.isfinite(high) else 0.0
+        for low, high in zip(least, most, strict=True)
     )
 
 

@@ -130,7 +130,7 @@ def extend_queue(
     """
     if not core.domain.up():
         return None
-    by_kind = any(each.spec.chooses for each in (task, *booked))
+    by_kind = any(each.spec.constrained for each in (task, *booked))
     problem, plan = _waiting(core, time, by_kind=by_kind)
     if core.domain.shared:
         problem = core.planning_view.packed(problem, time, (task, *booked))

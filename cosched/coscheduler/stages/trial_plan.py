@@ -153,7 +153,7 @@ class TrialPlan:
         """
         if not state.hosts.up():
             return None
-        by_kind = any(task.spec.chooses for task in chain)
+        by_kind = any(task.spec.constrained for task in chain)
         problem = view.problem(time, by_kind=by_kind, without=without)
         if problem is None:
             problem = view.nothing_waiting(time, by_kind=by_kind)
@@ -332,7 +332,7 @@ class TrialPlan:
         return float(able.max()) if len(able) else math.inf
 
     def _times(self, task: Task) -> NDArray[np.float64]:
-        by_kind = task.spec.chooses
+        by_kind = task.spec.constrained
         assumptions = self._view.assumptions(self.time, by_kind=by_kind)
         return run_times(task, assumptions, self.problem.classes, len(self.problem.hosts))
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from cosched.prediction.independent_parts import last_of_parts
 from cosched.prediction.loads.completion import interrupted_together, restarted
 from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
-from cosched.prediction.profile import LONGEST, TAIL
+from cosched.prediction.profile import LONGEST
+from cosched.prediction.student import NORMAL_TAIL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +69,7 @@ def _loaded(profile: Profile, completion: Callable[[int, float], tuple[float, fl
         if math.isfinite(work):
             mean, deviation = completion(count, work)
         seconds.append(mean)
-        undisturbed = math.log(mean / work) / TAIL if math.isfinite(work) else 0.0  # nothing ends before that
+        undisturbed = math.log(mean / work) / NORMAL_TAIL if math.isfinite(work) else 0.0  # nothing ends before that
         below.append(math.hypot(one, min(deviation, undisturbed)))
         above.append(math.hypot(other, deviation))
     return replace(profile, seconds=tuple(seconds), low=None, high=None).with_spread(below, above)
